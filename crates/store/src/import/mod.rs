@@ -7,6 +7,7 @@ pub mod ending;
 pub mod files;
 mod new;
 pub mod place;
+mod source;
 
 use std::io;
 use std::path::Path;
@@ -15,18 +16,17 @@ use std::time::Duration;
 use cerberus_agents::install::Profile;
 use cerberus_agents::install::transcripts::{Database, PathHints, TranscriptDatabaseError};
 use cerberus_agents::transcripts::{self, Transcript, TranscriptForm, TranscriptReader};
-use cerberus_os::clock::Clock;
-use cerberus_os::home::Home;
 use cerberus_os::platform;
 use cerberus_record::event::Record;
-use cerberus_record::id::{Agent, fnv1a};
 use cerberus_record::source::is_others;
 use cerberus_record::time::Timestamp;
 
+pub use source::{Import, ImportReport, TakeForgotten, undone_key};
+
 use self::files::FileLines;
 use self::new::NewRecords;
+use self::source::Owner;
 use crate::journal;
-use crate::project::identity::Located;
 use crate::view::Store;
 use crate::view::fold::FoldError;
 
@@ -54,59 +54,6 @@ impl ImportError {
     pub fn is_file_error(&self) -> bool {
         !matches!(self, ImportError::Fold(_))
     }
-}
-
-/// The result of importing one transcript.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ImportReport {
-    pub sessions: usize,
-    pub new_events: usize,
-    pub known_events: usize,
-    pub damaged_lines: usize,
-    /// Sessions of private or opted-out projects, which were skipped.
-    pub private_sessions: usize,
-    /// Events that were forgotten earlier, and therefore skipped.
-    pub forgotten_events: usize,
-}
-
-impl ImportReport {
-    pub fn add(&mut self, other: ImportReport) {
-        self.sessions += other.sessions;
-        self.new_events += other.new_events;
-        self.known_events += other.known_events;
-        self.damaged_lines += other.damaged_lines;
-        self.private_sessions += other.private_sessions;
-        self.forgotten_events += other.forgotten_events;
-    }
-}
-
-/// The source and the destination of an import.
-pub struct Import<'a> {
-    pub home: &'a Home,
-    pub clock: &'a Clock,
-    pub agent: Agent,
-    /// If set, the transcript's own folder is mapped to this project.
-    pub project: Option<&'a Located>,
-    pub forgotten: TakeForgotten,
-    /// An agent runs the import: it may have written the transcript itself.
-    pub by_agent: bool,
-    /// The user who imports, as a number; `None` if files are the user's, whoever owns them.
-    pub user: Option<u32>,
-}
-
-/// Whether an import restores forgotten events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TakeForgotten {
-    No,
-    /// The user wants them back.
-    Yes,
-}
-
-/// Whose transcript it is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Owner {
-    User,
-    Other,
 }
 
 impl Import<'_> {
@@ -224,9 +171,4 @@ impl Import<'_> {
         let since = first.filter(|_| !is_whole).unwrap_or(Timestamp::EPOCH);
         NewRecords::new(self, store, transcript.cwd.as_deref(), since)?.finish(transcript)
     }
-}
-
-/// The key of a record that takes these prompts back.
-pub fn undone_key<'a>(prompts: impl Iterator<Item = &'a str>) -> String {
-    format!("undone-{:016x}", fnv1a(prompts.collect::<Vec<_>>().join("\n").as_bytes()))
 }
