@@ -50,10 +50,6 @@ impl UndoSwitch {
         self.everywhere || !self.except.is_empty()
     }
 
-    pub fn is_on_everywhere(&self) -> bool {
-        self.everywhere && self.except.is_empty()
-    }
-
     #[must_use]
     pub fn with(mut self, scope: SwitchScope, is_on: bool) -> UndoSwitch {
         match scope {

@@ -8,6 +8,7 @@ pub mod files;
 mod new;
 pub mod place;
 mod reading;
+mod source;
 
 use std::io;
 use std::path::Path;
@@ -21,15 +22,16 @@ use cerberus_os::clock::Clock;
 use cerberus_os::home::Home;
 use cerberus_os::platform;
 use cerberus_record::event::Record;
-use cerberus_record::id::{Agent, fnv1a};
 use cerberus_record::source::is_others;
 use cerberus_record::time::Timestamp;
 
-use self::new::NewRecords;
 pub use self::reading::ImportPiece;
+pub use self::source::{Import, ImportReport, TakeForgotten, undone_key};
+
+use self::new::NewRecords;
 use self::reading::{BATCH_BYTES, read_pieces};
+use self::source::Owner;
 use crate::journal::{self, JournalError};
-use crate::project::identity::Located;
 use crate::view::Store;
 use crate::view::fold::FoldError;
 
@@ -56,60 +58,7 @@ impl ImportError {
     }
 }
 
-/// The result of importing one transcript.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ImportReport {
-    pub sessions: usize,
-    pub new_events: usize,
-    pub known_events: usize,
-    pub damaged_lines: usize,
-    /// Sessions of private or opted-out projects, which were skipped.
-    pub private_sessions: usize,
-    /// Events that were forgotten earlier, and therefore skipped.
-    pub forgotten_events: usize,
-}
-
-impl ImportReport {
-    pub fn add(&mut self, other: ImportReport) {
-        self.sessions += other.sessions;
-        self.new_events += other.new_events;
-        self.known_events += other.known_events;
-        self.damaged_lines += other.damaged_lines;
-        self.private_sessions += other.private_sessions;
-        self.forgotten_events += other.forgotten_events;
-    }
-}
-
-/// The source and the destination of an import.
-pub struct Import<'a> {
-    pub home: &'a Home,
-    pub clock: &'a Clock,
-    pub agent: Agent,
-    /// If set, the transcript's own folder is mapped to this project.
-    pub project: Option<&'a Located>,
-    pub forgotten: TakeForgotten,
-    /// An agent runs the import: it may have written the transcript itself.
-    pub by_agent: bool,
-    /// The user who imports, as a number; `None` if files are the user's, whoever owns them.
-    pub user: Option<u32>,
-}
-
-/// Whether an import restores forgotten events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TakeForgotten {
-    No,
-    /// The user wants them back.
-    Yes,
-}
-
 type DatabaseOpener = fn(&Path, Duration) -> Result<Box<dyn Database>, TranscriptDatabaseError>;
-
-/// Whose transcript it is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Owner {
-    User,
-    Other,
-}
 
 /// Records that are not in the journal yet, a group for each transcript: several share one sync.
 #[derive(Default)]
@@ -245,9 +194,4 @@ impl Import<'_> {
         let since = first.filter(|_| !is_whole).unwrap_or(Timestamp::EPOCH);
         NewRecords::new(self, store, transcript.cwd.as_deref(), since)?.finish(transcript)
     }
-}
-
-/// The key of a record that takes these prompts back.
-pub fn undone_key<'a>(prompts: impl Iterator<Item = &'a str>) -> String {
-    format!("undone-{:016x}", fnv1a(prompts.collect::<Vec<_>>().join("\n").as_bytes()))
 }

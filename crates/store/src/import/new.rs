@@ -14,7 +14,7 @@ use cerberus_record::path;
 use cerberus_record::source::MemorySource;
 use cerberus_record::time::Timestamp;
 
-use super::{Import, ImportReport, Owner, TakeForgotten, undone_key};
+use super::source::{Import, ImportReport, Owner, TakeForgotten, undone_key};
 use crate::journal::forgotten::Namer;
 use crate::journal::rewrite;
 use crate::project::identity;
