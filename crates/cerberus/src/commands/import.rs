@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use cerberus_agents::install;
@@ -8,7 +8,7 @@ use cerberus_recall::brief::rank::weights::SESSIONS_MAX;
 use cerberus_record::id::Agent;
 use cerberus_store::brief::learn;
 use cerberus_store::browse::{overview, page};
-use cerberus_store::import::{self, ImportReport, TakeForgotten, Unwritten, files};
+use cerberus_store::import::{self, ImportError, ImportReport, TakeForgotten, Unwritten, files};
 use cerberus_store::memory::distill;
 use cerberus_store::project::identity;
 use cerberus_store::same_project::worktrees::GoneWorktrees;
@@ -119,14 +119,7 @@ impl ImportArgs {
                     tallies.push((agent, ImportTally::default()));
                 }
                 if let Some((_, tally)) = tallies.last_mut() {
-                    tally.files += 1;
-                    match import(agent).take(&store, file, pieces, &mut unwritten) {
-                        Ok(report) => tally.report.add(report),
-                        Err(error) if error.is_file_error() => {
-                            tally.unreadable.push(format!("{}: {error}", file.display()));
-                        }
-                        failed => drop(failed.hint(KEPT)?),
-                    }
+                    tally.take(file, import(agent).take(&store, file, pieces, &mut unwritten))?;
                 }
                 index += 1;
                 if index % FILES_PER_FOLD == 0 || index == files.len() {
@@ -274,6 +267,17 @@ const LEFT_PROJECTS: usize = 3;
 const LEFT_ITEMS: usize = 2;
 
 impl ImportTally {
+    /// Counts one file. One that cannot be read does not end the import.
+    fn take(&mut self, file: &Path, taken: std::result::Result<ImportReport, ImportError>) -> Result<()> {
+        self.files += 1;
+        match taken {
+            Ok(report) => self.report.add(report),
+            Err(error) if error.is_file_error() => self.unreadable.push(format!("{}: {error}", file.display())),
+            failed => drop(failed.hint(KEPT)?),
+        }
+        Ok(())
+    }
+
     fn json(&self) -> Value {
         json!({
             "files": self.files, "sessions": self.report.sessions, "events": self.report.new_events,
