@@ -405,12 +405,8 @@ impl<'a> Machine<'a> {
         let is_usage = failure.as_ref().is_some_and(is_usage_limit);
         let (soonest, why) = match failure {
             Some(LoopFailure::Limited { wait, .. }) => {
-                let until = match wait {
-                    Wait::Until(until) => now.max(until),
-                    Wait::For(span) => now.plus(span),
-                    Wait::Unknown => now.plus(totals.pause(pace)),
-                };
-                (until, Delay::Limited { words, is_usage })
+                let until = wait.end(now).unwrap_or_else(|| now.plus(totals.pause(pace)));
+                (now.max(until), Delay::Limited { words, is_usage })
             }
             Some(_) => (now.plus(totals.backoff(pace)), Delay::Failed { words }),
             None => (now, Delay::Pace),

@@ -132,6 +132,17 @@ pub enum Wait {
     Unknown,
 }
 
+impl Wait {
+    /// When it is over, if it began now; `None` if nobody knows.
+    pub fn end(self, now: Timestamp) -> Option<Timestamp> {
+        match self {
+            Wait::Until(until) => Some(until),
+            Wait::For(span) => Some(now.plus(span)),
+            Wait::Unknown => None,
+        }
+    }
+}
+
 /// How a turn ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Finish {

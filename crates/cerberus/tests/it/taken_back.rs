@@ -98,6 +98,20 @@ fn an_imported_transcript_tells_no_undone_turn() {
 }
 
 #[test]
+fn a_turn_that_was_undone_after_an_import_is_taken_back_by_the_next() {
+    let env = env();
+    let import = |lines: &[Line]| {
+        let transcript = transcript(&env, lines);
+        env.ok(&["import", "claude-code", transcript.to_str().unwrap()]);
+        env.brief()
+    };
+    let brief = import(&REWOUND[..2]);
+    assert!(brief.contains(UNDONE), "{brief}");
+    let brief = import(&REWOUND);
+    assert!(brief.contains(INSTEAD) && brief.contains(KEPT) && !brief.contains("global"), "{brief}");
+}
+
+#[test]
 fn a_session_whose_first_turn_was_undone_is_named_by_the_next() {
     let env = env();
     turns(&env, &[("kept", None, KEPT), ("undone", None, UNDONE), ("instead", None, INSTEAD)]);

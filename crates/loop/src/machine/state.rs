@@ -1,7 +1,7 @@
 //! The types of the machine: its states, inputs and effects.
 
 use cerberus_agents::meter::MeterReading;
-use cerberus_agents::stream::{Speaker, StreamEvent, Wait};
+use cerberus_agents::stream::{Speaker, StreamEvent};
 use cerberus_record::time::Timestamp;
 
 use crate::completion::CompletionCheck;
@@ -244,8 +244,7 @@ impl RunningContext {
             StreamEvent::ToolFailed => self.tool_failures = self.tool_failures.saturating_add(1),
             StreamEvent::ToolDone => self.tool_failures = 0,
             StreamEvent::Denied { tool } => self.denied = Some(tool.clone()),
-            StreamEvent::Waiting { wait: Wait::Until(until), .. } => self.quiet_until = *until,
-            StreamEvent::Waiting { wait: Wait::For(span), .. } => self.quiet_until = now.plus(*span),
+            StreamEvent::Waiting { wait, .. } => self.quiet_until = wait.end(now).unwrap_or(self.quiet_until),
             _ => {}
         }
     }

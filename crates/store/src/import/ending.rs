@@ -7,15 +7,14 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cerberus_agents::install::transcripts::{
-    Database, SessionQuery, TranscriptDatabaseError, TranscriptFiles, current_path,
-};
+use cerberus_agents::install::transcripts::{SessionQuery, TranscriptFiles, current_path};
 use cerberus_agents::install::{Profile, Surroundings};
 use cerberus_os::outside;
 use cerberus_record::id::Agent;
 use memchr::memmem::Finder;
 
 use super::files;
+use super::source::DatabaseOpener;
 use crate::view::SessionRow;
 
 /// Hooks saw the beginning of a transcript; only its end may be missing.
@@ -77,8 +76,6 @@ pub fn is_kept(surroundings: &Surroundings, session: &SessionRow) -> bool {
         None => path(surroundings, kept, session).is_some(),
     }
 }
-
-type DatabaseOpener = fn(&Path, Duration) -> Result<Box<dyn Database>, TranscriptDatabaseError>;
 
 pub(super) fn exported(open: DatabaseOpener, database: &Path, session: &str) -> Option<TranscriptEnding> {
     // SQLite would block on a pipe.

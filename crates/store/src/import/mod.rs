@@ -30,7 +30,7 @@ pub use self::source::{Import, ImportReport, TakeForgotten, undone_key};
 
 use self::new::NewRecords;
 use self::reading::{BATCH_BYTES, read_pieces};
-use self::source::Owner;
+use self::source::{DatabaseOpener, Owner};
 use crate::journal::{self, JournalError};
 use crate::view::Store;
 use crate::view::fold::FoldError;
@@ -57,8 +57,6 @@ impl ImportError {
         !matches!(self, ImportError::Fold(_))
     }
 }
-
-type DatabaseOpener = fn(&Path, Duration) -> Result<Box<dyn Database>, TranscriptDatabaseError>;
 
 /// Records that are not in the journal yet, a group for each transcript: several share one sync.
 #[derive(Default)]

@@ -134,9 +134,11 @@ impl<'i> NewRecords<'i> {
         }
         let mut records = self.take(events, prompts.get(self.prompts..).unwrap_or_default())?;
         let mut taken_back: BTreeMap<&str, Vec<Clean<'static>>> = BTreeMap::new();
-        for seen in prompts.iter().filter(|seen| seen.is_undone && self.new_prompts.contains(&*seen.key)) {
+        for seen in prompts.iter().filter(|seen| seen.is_undone) {
             let session = self.parent.as_deref().unwrap_or(&seen.session);
-            taken_back.entry(session).or_default().push(seen.key.clone());
+            if self.new_prompts.contains(&*seen.key) || self.stands(session, &seen.key)? {
+                taken_back.entry(session).or_default().push(seen.key.clone());
+            }
         }
         for (session, prompts) in taken_back {
             let at = self.sessions.get(session).map_or(Timestamp::EPOCH, |known| known.last_at);
@@ -154,6 +156,14 @@ impl<'i> NewRecords<'i> {
             false => ImportReport { sessions, ..self.report },
         };
         Ok((self.report, records))
+    }
+
+    /// Whether an import that was interrupted, or was before the user took it back, left this prompt standing.
+    fn stands(&self, session: &str, prompt: &str) -> Result<bool, FoldError> {
+        let Some(session) = self.store.agent_session(self.import.agent, session, self.import.clock.now)? else {
+            return Ok(false);
+        };
+        Ok(self.store.standing_prompts(&session)?.iter().any(|stands| stands == prompt))
     }
 
     fn note_sources(&mut self, prompts: &[SeenPrompt]) {

@@ -1,5 +1,9 @@
 //! What is imported, from whom and where to; and what came of it.
 
+use std::path::Path;
+use std::time::Duration;
+
+use cerberus_agents::install::transcripts::{Database, TranscriptDatabaseError};
 use cerberus_os::clock::Clock;
 use cerberus_os::home::Home;
 use cerberus_record::id::{Agent, fnv1a};
@@ -27,6 +31,9 @@ pub enum TakeForgotten {
     /// The user wants them back.
     Yes,
 }
+
+/// Opens the database in which an agent keeps its sessions; waits this long if it is locked.
+pub(super) type DatabaseOpener = fn(&Path, Duration) -> Result<Box<dyn Database>, TranscriptDatabaseError>;
 
 /// Whose transcript it is.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cerberus_agents::meter::limit_notice;
-use cerberus_agents::stream::{StreamEvent, Wait};
+use cerberus_agents::stream::StreamEvent;
 use cerberus_os::clock::Clock;
 use cerberus_record::clean::text::Keep;
 use cerberus_record::span::Span;
@@ -53,11 +53,7 @@ impl Runner<'_> {
     /// The agent itself waits for its model.
     pub(super) fn report_agents_wait(&mut self, said: &StreamEvent) -> Result<(), LoopError> {
         let StreamEvent::Waiting { wait, fault } = said else { return Ok(()) };
-        let until = match wait {
-            Wait::Until(until) => *until,
-            Wait::For(span) => now().plus(*span),
-            Wait::Unknown => return Ok(()),
-        };
+        let Some(until) = wait.end(now()) else { return Ok(()) };
         let words = if fault.words.is_empty() { &fault.kind } else { &fault.words };
         let status = fault.http_status.map(|status| format!(" ({status})")).unwrap_or_default();
         self.report_wait(until, &format!("the agent waits for its model: {words}{status}"))

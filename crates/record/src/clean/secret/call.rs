@@ -1,7 +1,7 @@
 //! Secrets in the arguments of calls, in elements of XML, in codes for scanners and in password files.
 
 use super::Cut;
-use super::announced::{Announced, RequiredLook};
+use super::announced::{Announced, RequiredLook, ValuePlace};
 use super::key::{KEY_BYTES, PASSWORD, announces};
 use super::pair::may_be_name;
 use super::places::{self, CODES, ScanCode, verbs};
@@ -216,8 +216,9 @@ pub(super) fn named(text: &Text, at: usize) -> Option<Cut> {
             quoted(text, &second.value, PASSWORD)
         }
         b')' if first.is_quoted() => {
-            announces(receiver(text, at - name.len()))?;
-            quoted(text, &first.value, PASSWORD)
+            let announced = announces(receiver(text, at - name.len()))?;
+            let is_meant = announced.is_sure() && announced.place == ValuePlace::Anywhere && !asks(name);
+            if is_meant { quoted(text, &first.value, PASSWORD) } else { None }
         }
         _ => None,
     }
@@ -226,13 +227,9 @@ pub(super) fn named(text: &Text, at: usize) -> Option<Cut> {
 /// The last of the quoted arguments of a function whose own name announces a secret.
 fn of_named_function(text: &Text, at: usize, name: &[u8], first: &CallArgument) -> Option<Cut> {
     let announced = announces(text.back(at, KEY_BYTES)).filter(|found| found.is_sure())?;
-    let asks = ASKING.iter().any(|verb| {
-        let next = name.get(verb.len()).copied().unwrap_or(b'a');
-        name.starts_with(verb) && !is(next, LOWER)
-    });
     // `pass(home, "x")`, `token("x")`: what is given to them is seldom one.
     let is_bare = name.len() <= 4 || (name.len() == announced.name.len() && announced != PASSWORD);
-    if asks || is_bare {
+    if asks(name) || is_bare {
         return None;
     }
     let fits = |value: &Value| {
@@ -256,6 +253,11 @@ fn of_named_function(text: &Text, at: usize, name: &[u8], first: &CallArgument) 
         next = argument.next;
     }
     found
+}
+
+/// Does a function of this name ask for something, and is given no secret: `getToken("x")`?
+fn asks(name: &[u8]) -> bool {
+    ASKING.iter().any(|verb| name.starts_with(verb) && !name.get(verb.len()).is_some_and(|&next| is(next, LOWER)))
 }
 
 /// Does a function that begins with this word take a name and a value?

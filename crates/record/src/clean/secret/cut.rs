@@ -11,6 +11,9 @@ pub(super) struct Cut {
 /// What replaces a secret, up to its kind.
 pub(super) const MARK: &str = "[redacted:";
 
+/// The maximum distance that is looked at, except by looks that end in a cut.
+pub(super) const AROUND_BYTES: usize = 1024;
+
 pub(super) fn covered<'t>(text: &'t str, cut: &Cut) -> &'t str {
     &text[text.floor_char_boundary(cut.start)..text.ceil_char_boundary(cut.end)]
 }

@@ -27,7 +27,10 @@ pub(super) fn flag(text: &Text, at: usize) -> Option<Cut> {
     }
     let is_apart = matches!(name, b"P" | b"w") && from > end;
     let announced = announces(name).filter(|found| found.place != ValuePlace::Cookie);
-    if announced.is_none()
+    // `-pHunterPass1` is no name: it has a digit, and begins like none.
+    let is_glued = name.iter().any(|&byte| is(byte, DIGIT))
+        && ![&b"pa"[..], b"pi", b"pr", b"ps", b"pw"].iter().any(|begin| name.starts_with(begin));
+    if (announced.is_none() || is_glued)
         && let Some(glued) = name.strip_prefix(b"p").or(if is_apart { Some(&b""[..]) } else { None })
         && signs_in(text, at)
     {

@@ -48,7 +48,7 @@ mod written;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use cut::{Cut, MARK, covered, replaced};
+use cut::{AROUND_BYTES, Cut, MARK, covered, replaced};
 use owed::Owed;
 pub use own::UserRules;
 use text::{ALNUM, DIGIT, LOWER, TRIGGER, Text, WIDE, is};
@@ -56,8 +56,6 @@ use text::{ALNUM, DIGIT, LOWER, TRIGGER, Text, WIDE, is};
 /// A cut can expose another secret beside it, so the text around cuts is checked again. Ordinary text needs one more
 /// pass; the limit keeps hostile text linear.
 const PASSES: usize = 8;
-/// The maximum distance that is looked at, except by looks that end in a cut.
-const AROUND_BYTES: usize = 1024;
 /// What a trigger that reveals nothing costs, in bytes of text, and how much of this may be owed. Where there is more for
 /// long, as only in hostile text, some triggers are passed over.
 const LOOK_BYTES: usize = 16;

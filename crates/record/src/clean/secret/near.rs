@@ -35,6 +35,9 @@ const TYPE: [&[u8]; 11] = [
 ];
 /// `needs "x" when it asks for the password`.
 const ASKS: [&[u8]; 8] = [b"asks", b"asked", b"asking", b"prompts", b"prompted", b"fragt", b"pide", b"demande"];
+/// How verbs of changing begin.
+const CHANGING: [&[u8]; 8] =
+    [b"chang", b"reset", b"rotat", b"updat", b"\xc3\xa4nder", b"cambi", b"alter", "смен".as_bytes()];
 /// The words before the old password and before the new one.
 const CHANGES: [(&[u8], &[u8]); 7] = [
     (b"from", b"to"),
@@ -79,7 +82,7 @@ pub(super) fn after(text: &Text, end: usize) -> Option<Cut> {
     }
     // Only a word with digits or a quotation can be found, or what somebody is told to type.
     let may_tell = |&byte: &u8| is(byte, DIGIT) || is_quote(byte);
-    if !sentence.iter().any(may_tell) && !sentence.split(|&byte| byte == b' ').any(is_type) {
+    if !sentence.iter().any(may_tell) && !sentence.split(|&byte| byte == b' ').any(is_type_word) {
         return None;
     }
     // The words after the cue say whose password it is. After `password check` they are about a check.
@@ -121,23 +124,36 @@ pub(super) fn after(text: &Text, end: usize) -> Option<Cut> {
     None
 }
 
+fn is_type_word(word: &[u8]) -> bool {
+    let (at, length) = trimmed(word);
+    is_type(&word[at..at + length])
+}
+
 fn is_type(word: &[u8]) -> bool {
     TYPE.iter().any(|verb| word.eq_ignore_ascii_case(verb))
 }
 
 /// `from x to y` right after the cue: one of the two passwords, plain words too.
 fn changed(text: &Text, end: usize, sentence: &[u8]) -> Option<Cut> {
-    let mut words = sentence.split(|&byte| byte == b' ').skip(1);
+    let lead = sentence.iter().position(|&byte| byte == b' ')? + 1;
+    let mut words = sentence[lead..].split(|&byte| byte == b' ');
     let (from, old, to, new) = (words.next()?, words.next()?, words.next()?, words.next()?);
     let is_change = CHANGES.iter().any(|(first, second)| from == *first && to == *second);
-    let start = end + from.len() + 2;
+    let start = end + lead + from.len() + 1;
+    // `move the password from Vault to GitHub` tells no password.
+    let has_digit = |word: &[u8]| word.iter().any(|&byte| is(byte, DIGIT));
+    let is_told = || {
+        let before = text.back(end, SENTENCE_BYTES).rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
+        CHANGING.iter().any(|stem| before.windows(stem.len()).any(|part| part.eq_ignore_ascii_case(stem)))
+    };
     let is_mark = text.holds_cut(start, start + old.len());
     let is_word = |word: &[u8]| {
         let (at, length) = trimmed(word);
         let bytes = &word[at..at + length];
-        bytes.len() >= 5 && !is_ordinary(bytes) && !is_placeholder(bytes) && announces(bytes).is_none()
+        let is_path = bytes.iter().any(|&byte| matches!(byte, b'.' | b'/'));
+        bytes.len() >= 5 && !is_path && !is_ordinary(bytes) && !is_placeholder(bytes) && announces(bytes).is_none()
     };
-    if !is_change || !is_word(new) || (!is_mark && !is_word(old)) {
+    if !is_change || !(has_digit(old) || has_digit(new) || is_told()) || !is_word(new) || (!is_mark && !is_word(old)) {
         return None;
     }
     let (start, word) = if is_mark { (start + old.len() + to.len() + 2, new) } else { (start, old) };
@@ -248,10 +264,11 @@ pub(super) fn login(text: &Text, end: usize) -> Option<Cut> {
         }
     }
     // `creds for the printer: bob / x`.
-    if text.at(end) == b' ' {
-        let colon = text.scan(end, AWAY_BYTES, |byte| !matches!(byte, b':' | b'\n' | b'.' | b'/'));
-        from = if text.starts_with(colon, b": ") { colon + 2 } else { from };
-    }
+    let colon = text.scan(end, AWAY_BYTES, |byte| !matches!(byte, b':' | b'\n' | b'.' | b'/'));
+    let is_far = text.at(end) == b' ' && text.starts_with(colon, b": ");
+    from = if is_far { colon + 2 } else { from };
+    // `Login flow: redirect / callback`.
+    let is_flow = is_far && text.back(end, 5).eq_ignore_ascii_case(b"login");
     let quote = usize::from(is_quote(text.at(from)));
     let name = from + quote;
     let user = text.scan(name, 32, |byte| is(byte, ALNUM) || matches!(byte, b'.' | b'_' | b'@' | b'-'));
@@ -267,7 +284,7 @@ pub(super) fn login(text: &Text, end: usize) -> Option<Cut> {
     let has_digit = bytes.iter().any(|&byte| is(byte, DIGIT));
     // A path or an address has separators, a port and a size only digits.
     let is_word = bytes.len() >= 6 && bytes.iter().any(|&byte| is(byte, ALPHA)) && !is_call(bytes);
-    (is_word && (has_digit || and.is_none() || quote == 1)).then_some(cut)
+    (is_word && (has_digit || quote == 1 || (and.is_none() && !is_flow))).then_some(cut)
 }
 
 /// `admin/x9!`, `bob@acme.io / x9`: the word behind the slash after a user. A path goes on or has no such signs.

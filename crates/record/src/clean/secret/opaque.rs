@@ -10,11 +10,11 @@
 
 use std::ops::Range;
 
+use super::cut::{AROUND_BYTES, Cut};
 use super::pairs::PAIRS;
 use super::places::{HASH_WORDS, KEPT_BEGINNINGS, SECRET_PATHS};
 use super::text::{ALNUM, ALPHA, DIGIT, DOTTED, HEX, LOWER, MARK, Text, UPPER, URL64, is};
 use super::value::{JUDGED_BYTES, is_placeholder};
-use super::{AROUND_BYTES, Cut};
 
 /// No shorter token is cut.
 const TOKEN_BYTES: usize = 16;

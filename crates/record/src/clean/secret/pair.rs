@@ -45,7 +45,11 @@ pub(super) fn beside(text: &Text, at: usize) -> Option<Cut> {
         let name = &name[..name.iter().rposition(|byte| !matches!(byte, b')' | b']') && !is_quote(*byte))? + 1];
         let announced = announces(name).filter(|found| found.is_sure() && found.place == ValuePlace::Anywhere)?;
         let value = value_at(text, open, ValueForm::Literal);
-        return if is_ordinary(text.slice(value.start, value.end)) { None } else { value.cut(text, announced) };
+        // `if not api_key or "router" in url` asks about something else.
+        let is_compared =
+            [&b" in "[..], b" not in ", b" ==", b" !="].iter().any(|sign| text.starts_with(value.end + 1, sign));
+        let is_one = !is_compared && !is_ordinary(text.slice(value.start, value.end));
+        return if is_one { value.cut(text, announced) } else { None };
     }
     let gap = text.scan_back(operator, 2, |byte| matches!(byte, b'<' | b'-' | b',' | b'*'));
     let name_end = text.skip_spaces_back(gap);

@@ -16,7 +16,7 @@ pub(super) fn number(text: &Text, at: usize, end: usize) -> Option<Cut> {
         let stop = if is_pair { second } else { first };
         let fits = (4..=8).contains(&(stop - from)) && !is(text.at(stop), WORD) && !is(text.before(from), WORD);
         // A version, an amount or an address goes on.
-        let goes_on = matches!(text.at(stop), b'.' | b':' | b'/' | b'%') && is(text.at(stop + 1), DIGIT);
+        let goes_on = matches!(text.at(stop), b'.' | b':' | b'/' | b'-' | b'%') && is(text.at(stop + 1), DIGIT);
         (fits && !goes_on).then_some(Cut { name: PASSWORD.name, start: from, end: stop })
     };
     let is_digits = |cut: &Cut| text.slice(cut.start, cut.end).iter().all(|&byte| is(byte, DIGIT) || byte == b' ');

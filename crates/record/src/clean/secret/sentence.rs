@@ -18,8 +18,9 @@ use super::written::{Value, ends_line, is_quote, value_at};
 const LINKS_MAX: usize = 2;
 /// How far away a link may be: `the password for the database is x`.
 pub(super) const AWAY_BYTES: usize = 48;
-/// The longest tag of HTML, and the longest line of dots.
+/// The longest tag of HTML, how many are read, and the longest line of dots.
 const TAG_BYTES: usize = 8;
+const TAGS_MAX: usize = 4;
 const LINE_OF_DOTS_BYTES: usize = 64;
 /// The longest word that is judged.
 const WORD_BYTES: usize = 128;
@@ -94,8 +95,11 @@ pub(super) fn after(text: &Text, at: usize, end: usize, said: AnnouncedValue) ->
 /// Where the tags of HTML end that begin at `from`: `<b>Password:</b> <code>x`.
 fn tags_end(text: &Text, from: usize) -> usize {
     let mut end = from;
-    while text.at(end) == b'<' {
-        let close = text.scan(end + 1, TAG_BYTES, |byte| is(byte, ALNUM) || matches!(byte, b'/' | b'<'));
+    for _ in 0..TAGS_MAX {
+        if text.at(end) != b'<' {
+            break;
+        }
+        let close = text.scan(end + 1, TAG_BYTES, |byte| is(byte, ALNUM) || byte == b'/');
         if close == end + 1 || text.at(close) != b'>' {
             break;
         }
@@ -146,7 +150,11 @@ fn phrase(text: &Text, at: usize, from: usize, said: AnnouncedValue) -> Option<C
     let is_word = |word: &[u8]| word.len() >= 3 && word.iter().all(|&byte| is(byte, LOWER)) && !is_sentence(word);
     let is_passphrase = text.slice(at, at + 10).eq_ignore_ascii_case(b"passphrase");
     let least = if begins_line || is_passphrase { 2 } else { 4 };
-    let is_plain = words.clone().all(is_word) && (least..=12).contains(&words.count());
+    // `the passphrase is zeroized immediately` says what is done with it.
+    let is_done = |word: &[u8]| !begins_line && is_participle(word);
+    let is_plain = words.clone().all(is_word)
+        && !words.clone().next().is_some_and(is_done)
+        && (least..=12).contains(&words.count());
     // As a line of its own, with capitals and digits too.
     let fits = is_plain || (begins_line && ends_line(text, from + line.len()) && value::is_short_phrase(line));
     fits.then_some(Cut { name: said.name, start: from, end: from + line.len() })
@@ -250,8 +258,13 @@ pub(super) fn alone_as(text: &Text, at: usize, end: usize, said: AnnouncedValue)
     let has_purpose = || PURPOSES.iter().any(|word| text.starts_with(after, word));
     let is_listed = has(DIGIT) && text.before(text.skip_spaces_back(at)) == b',';
     let is_enclosed = text.before(at) == b'(' && text.at(cut.end) == b')';
+    // `Implement WPA2 key exchange.` is about keys.
+    let is_networks = || {
+        let is_apart = matches!(text.before(text.skip_spaces_back(at)), b',' | b':' | b';' | b'"');
+        (is_apart || has(DIGIT)) && is_of_network(text, at)
+    };
     let is_given = is_enclosed
-        || (is_listed || is_given(text, at) || is_of_network(text, at))
+        || (is_listed || is_given(text, at) || is_networks())
             && (ends_sentence(text, cut.end) || ends_line(text, cut.end) || has_purpose());
     // `remote_password x` is a line of settings.
     let name = text.run_back(at, WORD, 32);
@@ -260,7 +273,10 @@ pub(super) fn alone_as(text: &Text, at: usize, end: usize, said: AnnouncedValue)
         let begins = matches!(text.before(text.skip_spaces_back(name)), b'\n' | b'\r');
         begins && (is_joined || has(DIGIT) || text.at(end) == b'\t') && ends_line(text, cut.end)
     };
-    (tells || is_other || is_given || (is_heading && ends_line(text, cut.end)) || is_setting()).then_some(cut)
+    // A plain word beside `token` or `API key` is what the sentence is about.
+    let is_judged = said.name == PASSWORD.name || has(DIGIT);
+    let fits = tells || is_other || is_given || (is_heading && ends_line(text, cut.end)) || is_setting();
+    (is_judged && fits).then_some(cut)
 }
 
 /// Where the words end that only fill the sentence: `nimm als Passwort einfach x`.
@@ -386,10 +402,13 @@ fn quotation_at(text: &Text, from: usize) -> Option<Value> {
 /// A word without digits that no sentence about a password would have here.
 fn is_plain_secret(bytes: &[u8], written: ValueForm) -> bool {
     let is_word = bytes.iter().all(|&byte| is(byte, ALPHA) || matches!(byte, b'-' | b'_' | b'!' | b'\'' | 0x80..));
-    let is_participle = [&b"ed"[..], b"ing", b"able", b"ible"].iter().any(|end| bytes.ends_with(end));
-    let is_participle = is_participle && bytes.iter().all(|&byte| is(byte, LOWER));
     let is_name = announces(bytes).is_some();
-    is_word && !is_participle && !is_name && value::is_secret(bytes, RequiredLook::Password, written)
+    is_word && !is_participle(bytes) && !is_name && value::is_secret(bytes, RequiredLook::Password, written)
+}
+
+fn is_participle(word: &[u8]) -> bool {
+    let is_one = [&b"ed"[..], b"ing", b"able", b"ible"].iter().any(|end| word.ends_with(end));
+    is_one && word.iter().all(|&byte| is(byte, LOWER))
 }
 
 fn ends_sentence(text: &Text, end: usize) -> bool {
