@@ -120,7 +120,7 @@ enum Alarm {
 const ANNOUNCING: [&str; 6] = ["error", "exception", "fatal", "panic", "panicked", "err"];
 /// Words by which they say it in the middle of a sentence.
 const MENTIONING: &str =
-    "cannot denied failed failure invalid missing refused unable undefined unexpected unknown unrecognized";
+    "cannot denied elifecycle failed failure invalid missing refused unable undefined unexpected unknown unrecognized";
 
 fn alarm(line: &str) -> Alarm {
     let mut found = Alarm::None;
@@ -210,8 +210,7 @@ fn says_enough(line: &str, command: &str) -> bool {
             _ => 1,
         }
     });
-    // npm tells the code of a failure before its message.
-    said >= SAID_MIN && !line.contains("ERR! code ")
+    said >= SAID_MIN
 }
 
 fn is_of_unspaced_script(c: char) -> bool {
