@@ -203,8 +203,8 @@ fn says_enough(line: &str, command: &str) -> bool {
             _ if is_name || is_quoted => 2,
             1 | 2 if word.is_ascii() => 0,
             _ if alarm(word) != Alarm::None || is_asked(word) => 0,
-            // The name of an error of the system.
-            4.. if word.chars().all(|c| c.is_ascii_uppercase()) => 2,
+            // The name of an error of the system: `ECONNREFUSED`.
+            4.. if word.starts_with('E') && word.chars().all(|c| c.is_ascii_uppercase()) => 2,
             // In scripts without blanks, about two characters are a word.
             2.. if word.chars().all(is_of_unspaced_script) => letters / 2,
             _ => 1,
