@@ -20,12 +20,13 @@ pub fn workers() -> usize {
 
 /// Does the jobs on `workers` threads. `work` passes on the pieces of one job until it is told that nobody takes them any
 /// more; `take` gets each job with its pieces, in the order of the jobs.
-pub fn ahead<J: Sync, P: Send, E>(
-    workers: usize,
-    jobs: &[J],
-    work: &(dyn Fn(&J, &mut dyn FnMut(P) -> bool) + Sync),
-    take: &mut dyn FnMut(&J, &mut dyn Iterator<Item = P>) -> Result<(), E>,
-) -> Result<(), E> {
+pub fn ahead<J, P, E, W, T>(workers: usize, jobs: &[J], work: &W, take: &mut T) -> Result<(), E>
+where
+    J: Sync,
+    P: Send,
+    W: Fn(&J, &mut dyn FnMut(P) -> bool) + Sync,
+    T: FnMut(&J, &mut dyn Iterator<Item = P>) -> Result<(), E>,
+{
     let (begin, begun) = sync_channel::<(&J, SyncSender<P>)>(jobs.len().max(1));
     let begun = Mutex::new(begun);
     thread::scope(|scope| {
