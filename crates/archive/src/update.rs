@@ -103,7 +103,10 @@ impl<'a> ArchiveUpdate<'a> {
         let mut added = 0;
         let done = self.archive.add_all(&sources, &mut |done| match done {
             Err(ArchiveError::Unreadable(_)) => Ok(()),
-            done => Ok(added += done?),
+            done => {
+                added += done?;
+                Ok(())
+            }
         });
         self.added += added;
         done
