@@ -114,10 +114,10 @@ fn files_that_are_read_have_limits() {
     assert!(String::from_utf8_lossy(&imported.stderr).contains("larger than"), "{imported:?}");
     // Nothing is left out of one that is an object: it is read as a whole, or refused.
     let object = env.root().join("user/session-1.json");
-    fs::write(&object, format!("{{\"sessionId\": \"s1\", \"messages\": [{}]}}", " ".repeat(16 * 1024 * 1024))).unwrap();
+    fs::write(&object, format!("{{\"sessionId\": \"s1\", \"messages\": [{}]}}", " ".repeat(64 * 1024 * 1024))).unwrap();
     let imported = env.run(&["import", "gemini", object.to_str().unwrap()]);
     let told = String::from_utf8_lossy(&imported.stderr).into_owned();
-    assert!(told.contains("session-1.json: it is one JSON object, larger than 16 MiB"), "{told}");
+    assert!(told.contains("session-1.json: it is one JSON object, larger than 64 MiB"), "{told}");
     // Of a transcript in lines, a line that is too long is left out.
     let imported = env.run(&["import", "claude-code", large]);
     assert!(String::from_utf8_lossy(&imported.stderr).contains("skipped 1 damaged or overlong line"), "{imported:?}");

@@ -12,7 +12,7 @@ use memchr::memchr;
 use zstd::stream::read::Decoder;
 
 /// A transcript that is one JSON object is read whole, also by the archive. Real ones are smaller.
-const OBJECT_BYTES_MAX: u64 = 16 * 1024 * 1024;
+const OBJECT_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// More is not read into memory.
 const FILE_BYTES_MAX: u64 = 512 * 1024 * 1024;
