@@ -1,7 +1,9 @@
 //! What a terminal printed: a line of one word below a command or an expression that announces a secret.
 //!
-//!     $ printenv SMTP_PASS          >>> settings["DB_PASSWORD"]
-//!     x                             'x'
+//! ```text
+//! $ printenv SMTP_PASS          >>> settings["DB_PASSWORD"]
+//! x                             'x'
+//! ```
 
 use super::Cut;
 use super::announced::ValuePlace;
