@@ -3,6 +3,7 @@
 //! Whatever the number of threads, the pieces arrive in the same order. How far the threads run ahead is limited, so
 //! memory is too. A panic of a thread ends the caller.
 
+use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -39,7 +40,7 @@ where
         }
         // Dropped at the end, whatever that is: the threads wait for more until then.
         let begin = begin;
-        let mut waiting = std::collections::VecDeque::new();
+        let mut waiting = VecDeque::new();
         let mut rest = jobs.iter();
         for job in jobs {
             while waiting.len() <= workers
@@ -47,7 +48,7 @@ where
             {
                 let (pieces, taken) = sync_channel(WAITING_MAX);
                 waiting.push_back(taken);
-                // Nobody is gone: the receiver outlives the scope.
+                // Never fails: the receiver outlives the scope.
                 let _ = begin.send((next, pieces));
             }
             let pieces: Option<Receiver<P>> = waiting.pop_front();

@@ -35,8 +35,9 @@ pub(super) fn read_pieces(
 ) {
     let Some(reader) = TranscriptReader::new(cleaner, agent) else { return };
     let name = files::plain_name(path);
+    // Any other name says nothing, and then what is read decides.
     let is_whole =
-        reader.form == TranscriptForm::Whole || reader.form == TranscriptForm::Both && name.ends_with(".json");
+        reader.form == TranscriptForm::Whole || reader.form == TranscriptForm::Both && !name.ends_with(".jsonl");
     let read = match is_whole {
         true => whole(cleaner, agent, path, hints.cwd, give),
         false => lines(reader, TranscriptReader::new(cleaner, agent), path, hints.cwd, give),

@@ -49,7 +49,7 @@ const CHANGES: [(&[u8], &[u8]); 7] = [
     ("с".as_bytes(), "на".as_bytes()),
 ];
 /// What may follow the cue then. In `as the password field` it is about a field.
-const PURPOSES: [&[u8]; 16] = [
+const GOING_ON: [&[u8]; 16] = [
     b"btw",
     b"now",
     b"for",
@@ -237,7 +237,7 @@ fn reached(text: &Text, (begin, stop): (usize, usize), end: usize, is_told: bool
     let begins = matches!(text.before(start), b'\n' | b'\r') || verb.ends_with(b".");
     let is_plain = text.slice(start, stop).iter().all(u8::is_ascii_alphabetic);
     let next = text.slice(end + 1, text.scan(end + 1, 8, is_letter));
-    let goes_on = text.at(end) == b' ' && is(text.at(end + 1), LOWER) && !PURPOSES.contains(&next);
+    let goes_on = text.at(end) == b' ' && is(text.at(end + 1), LOWER) && !GOING_ON.contains(&next);
     if goes_on || (is_plain && !if is_told { begins } else { is_use }) {
         return None;
     }

@@ -5,12 +5,12 @@ use super::text::Text;
 
 /// What finding a secret and looking around it costs, in bytes of text, and how much of this may be owed.
 const CUT_BYTES: usize = 160;
-const OWED_BYTES: usize = 16 * 1024;
+const OWED_BYTES: usize = 64 * 1024;
 /// How far the line is read in which a list of secrets ends.
 const LINE_BYTES: usize = 4096;
 
-/// How far the work on all secrets so far would reach. Where hundreds of them stand closer together than in any ordinary
-/// text, the work is not worth it: what is owed is cut with the last one, up to the end of a line.
+/// How far the work on all secrets so far would reach. Where many hundreds of them stand closer together than in any
+/// ordinary text, the work is not worth it: what is owed is cut with the last one, up to the end of a line.
 #[derive(Default)]
 pub(super) struct Owed {
     reach: usize,

@@ -552,3 +552,11 @@ fn plain_words_where_the_sentence_says_whose_they_are() {
         assert_eq!(redact_words(text, None), text);
     }
 }
+
+#[test]
+fn what_follows_a_long_list_of_secrets_is_kept() {
+    let list: String = (0..400).map(|n| format!("SERVICE_{n}_API_KEY=moonlightpath{n}x\n")).collect();
+    let out = redact_words(&format!("{list}\nPlease deploy this to staging.\n"), None).into_owned();
+    assert!(!out.contains("moonlight") && out.contains("SERVICE_399_API_KEY=[redacted"), "{out}");
+    assert!(out.contains("Please deploy this to staging."), "{out}");
+}
