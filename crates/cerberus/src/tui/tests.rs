@@ -6,7 +6,7 @@ use cerberus_loop::history::{Iteration, RunState};
 use cerberus_loop::run::list::{LastOutput, LoopRun};
 use cerberus_loop::settings::Worker;
 use cerberus_loop::totals::{AttemptEnd, Totals};
-use cerberus_recall::brief::usage::EarlierWork;
+use cerberus_recall::brief::usage::{EarlierWork, LineUse};
 use cerberus_record::clean::text::Clean;
 use cerberus_record::fact::FactKind;
 use cerberus_record::id::{MemoryId, ProjectId, SessionId};
@@ -73,9 +73,9 @@ fn sessions() -> Vec<ListedSession> {
     ]
 }
 
-fn told(code: &str, memory: Option<&str>, is_used: bool, is_broken: bool) -> ToldLine {
+fn told(code: &str, memory: Option<&str>, came_of_it: LineUse, is_broken: bool) -> ToldLine {
     let memory = memory.map(MemoryId::new);
-    ToldLine { at: at("2026-11-15T11:40:00Z"), code: code.to_string(), is_used, memory, is_broken }
+    ToldLine { at: at("2026-11-15T11:40:00Z"), code: code.to_string(), came_of_it, memory, is_broken }
 }
 
 fn page_of(listed: ListedSession) -> LoadedSession {
@@ -94,10 +94,10 @@ fn page_of(listed: ListedSession) -> LoadedSession {
         tests: Tests { runs: vec![false, true], ..Tests::default() },
         commits: Vec::new(),
         told: vec![
-            told("block:TestStopTwice fails with race", None, true, false),
-            told("see:docs/process.md", None, false, false),
-            told("asked:20261112-090000@2026-11-14T16:20:00Z", None, false, false),
-            told("rule:Never hold a lock across Wait", Some("m-1"), false, true),
+            told("block:TestStopTwice fails with race", None, LineUse::Used, false),
+            told("see:docs/process.md", None, LineUse::NotUsed, false),
+            told("asked:20261112-090000@2026-11-14T16:20:00Z", None, LineUse::NotSeen, false),
+            told("rule:Never hold a lock across Wait", Some("m-1"), LineUse::NotSeen, true),
         ],
         corrected: Vec::new(),
         summary: None,
@@ -479,10 +479,10 @@ fn what_was_told_has_its_reason_and_its_use() {
         (80, 24),
         &[
             "hydra · today 11:40 · Split proxy.go in three files",
-            "4 lines, 1 used",
+            "4 lines, 1 used of 2 that can be seen",
             "> ✓ used   blocker     TestStopTwice fails with race",
             "  ·        read        forgotten since",
-            "  ·        asked       the supervisor test is flaky again, find the race",
+            "           asked       the supervisor test is flaky again, find the race",
             "  ✗ again  rule        Never hold a lock across Wait",
             "left open 2 h before, in 3 sessions; used in this session",
             "96 of 123 files used",
