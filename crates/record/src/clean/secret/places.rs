@@ -147,7 +147,7 @@ const fn places<const N: usize>(kind: &'static str) -> [SecretPlace; N] {
 }
 
 static PROGRAMS: [SecretPlace; count_names("program")] = places("program");
-const CALLS: [SecretPlace; count_names("call")] = places("call");
+static CALLS: [SecretPlace; count_names("call")] = places("call");
 const PROGRAM_INDEX: [u16; 257] = index!(PROGRAMS, place: first_byte(place.name));
 const CALL_INDEX: [u16; 257] = index!(CALLS, place: first_byte(place.name));
 
@@ -170,7 +170,7 @@ fn named(
     indexed(places, index, first).iter().filter(move |place| place.name.as_bytes() == name)
 }
 
-pub(super) const CODES: [ScanCode; count_names("code")] = {
+pub(super) static CODES: [ScanCode; count_names("code")] = {
     let empty = ScanCode { name: "", prefix: "", start: "", end: "" };
     let (mut found, mut lines, mut at) = ([empty; count_names("code")], LinesOf::kind(LINES, "code"), 0);
     while let Some(mut words) = lines.next() {
@@ -185,7 +185,7 @@ pub(super) const CODES: [ScanCode; count_names("code")] = {
 };
 
 /// The words that announce a secret, ordered by their first byte, longer ones first.
-const SAID: [(&str, SecretCue); count(LINES, "said", 1)] = {
+static SAID: [(&str, SecretCue); count(LINES, "said", 1)] = {
     let (mut found, mut lines, mut at) =
         ([("", SecretCue::By); count(LINES, "said", 1)], LinesOf::kind(LINES, "said"), 0);
     while let Some(mut words) = lines.next() {
@@ -255,7 +255,7 @@ pub(super) fn begins(first: u8, second: u8, third: u8) -> u8 {
     BEGINS[slot(first, second, third)]
 }
 
-const BEGINS: [u8; 4096] = {
+static BEGINS: [u8; 4096] = {
     let (mut table, mut at) = ([0; 4096], 0);
     while at < PROGRAMS.len() {
         table[slot_of(PROGRAMS[at].name)] |= PROGRAM;

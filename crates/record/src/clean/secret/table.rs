@@ -301,7 +301,7 @@ const fn count_kind(lines: &'static [TableLine], kind: &'static str) -> usize {
     found
 }
 
-pub(super) const RULES: [KeyRule; count_kind(LINES, "key")] = {
+pub(super) static RULES: [KeyRule; count_kind(LINES, "key")] = {
     let empty = KeyRule { name: "", prefix: "", body: 0, min: 0, max: 0, keep_prefix: false };
     let (mut rules, mut lines, mut at) = ([empty; count_kind(LINES, "key")], LinesOf::kind(LINES, "key"), 0);
     while let Some(mut words) = lines.next() {
@@ -323,7 +323,7 @@ pub(super) const fn first_byte(word: &str) -> u8 {
 }
 
 /// The names that announce a secret, ordered by their last letter.
-pub(super) const NAMES: [(&str, Announced); count(LINES, "word", 2)] = {
+pub(super) static NAMES: [(&str, Announced); count(LINES, "word", 2)] = {
     let empty = Announced { name: "", bar: RequiredLook::Strong, place: ValuePlace::Anywhere };
     let (mut names, mut lines, mut at) = ([("", empty); count(LINES, "word", 2)], LinesOf::kind(LINES, "word"), 0);
     while let Some(mut words) = lines.next() {
