@@ -1,8 +1,11 @@
 //! `places.txt`, parsed at compile time: where secrets stand, whatever they look like.
 
-use super::table::{TableWords, count, first_byte, index, indexed, list, same, sort, sorts_before};
+use super::table::{
+    LinesOf, TableLine, count, count_lines, first_byte, index, indexed, lines_of, list, sort, sort_words,
+};
 
 const FILE: &str = include_str!("places.txt");
+const LINES: &[TableLine] = &lines_of::<{ count_lines(FILE) }>(FILE);
 
 /// A program or a function, and the words or arguments that lead to a secret.
 #[derive(Clone, Copy)]
@@ -100,15 +103,13 @@ const fn first_name(names: &'static str) -> (&'static str, Option<&'static str>)
     (name, if rest.is_empty() { None } else { Some(rest.split_at(1).1) })
 }
 
-const fn count_names(kind: &str) -> usize {
-    let (mut lines, mut found) = (TableWords::of(FILE), 0);
-    while let Some(mut words) = lines.line() {
-        if matches!(words.next(), Some(first) if same(first, kind)) {
-            let mut names = words.next();
-            while let Some(rest) = names {
-                names = first_name(rest).1;
-                found += 1;
-            }
+const fn count_names(kind: &'static str) -> usize {
+    let (mut lines, mut found) = (LinesOf::kind(LINES, kind), 0);
+    while let Some(mut words) = lines.next() {
+        let mut names = words.next();
+        while let Some(rest) = names {
+            names = first_name(rest).1;
+            found += 1;
         }
     }
     found
@@ -127,28 +128,26 @@ const fn holds(text: &str, part: &str) -> bool {
 }
 
 /// The lines of one kind, a place for each name, ordered by their first byte.
-const fn places<const N: usize>(kind: &str) -> [SecretPlace; N] {
-    let (mut found, mut lines, mut at) = ([SecretPlace { name: "", pattern: "" }; N], TableWords::of(FILE), 0);
-    while let Some(mut words) = lines.line() {
-        if matches!(words.next(), Some(first) if same(first, kind)) {
-            let mut names = words.next();
-            let pattern = words.rest();
-            while let Some(rest) = names {
-                let (name, next) = first_name(rest);
-                assert!(!name.is_empty() && !pattern.is_empty(), "a line of places.txt has no name or no words");
-                assert!(pattern.len() < 128, "a pattern of places.txt is too long");
-                assert!(!holds(pattern, "*#"), "a pattern of places.txt has no sign between * and ##");
-                found[at] = SecretPlace { name, pattern };
-                (names, at) = (next, at + 1);
-            }
+const fn places<const N: usize>(kind: &'static str) -> [SecretPlace; N] {
+    let (mut found, mut lines, mut at) = ([SecretPlace { name: "", pattern: "" }; N], LinesOf::kind(LINES, kind), 0);
+    while let Some(mut words) = lines.next() {
+        let mut names = words.next();
+        let pattern = words.rest();
+        assert!(pattern.len() < 128, "a pattern of places.txt is too long");
+        assert!(!holds(pattern, "*#"), "a pattern of places.txt has no sign between * and ##");
+        while let Some(rest) = names {
+            let (name, next) = first_name(rest);
+            assert!(!name.is_empty() && !pattern.is_empty(), "a line of places.txt has no name or no words");
+            found[at] = SecretPlace { name, pattern };
+            (names, at) = (next, at + 1);
         }
     }
-    sort!(found, a before b: first_byte(a.name) < first_byte(b.name));
+    sort!(found, place: first_byte(place.name));
     found
 }
 
 static PROGRAMS: [SecretPlace; count_names("program")] = places("program");
-const CALLS: [SecretPlace; count_names("call")] = places("call");
+static CALLS: [SecretPlace; count_names("call")] = places("call");
 const PROGRAM_INDEX: [u16; 257] = index!(PROGRAMS, place: first_byte(place.name));
 const CALL_INDEX: [u16; 257] = index!(CALLS, place: first_byte(place.name));
 
@@ -171,41 +170,38 @@ fn named(
     indexed(places, index, first).iter().filter(move |place| place.name.as_bytes() == name)
 }
 
-pub(super) const CODES: [ScanCode; count_names("code")] = {
+pub(super) static CODES: [ScanCode; count_names("code")] = {
     let empty = ScanCode { name: "", prefix: "", start: "", end: "" };
-    let (mut found, mut lines, mut at) = ([empty; count_names("code")], TableWords::of(FILE), 0);
-    while let Some(mut words) = lines.line() {
-        if matches!(words.next(), Some(first) if same(first, "code")) {
-            let parts = (words.next(), words.next(), words.next());
-            assert!(parts.2.is_some(), "a line of places.txt is no `code NAME PREFIX START [END]`");
-            if let (Some(name), Some(prefix), Some(start)) = parts {
-                found[at] = ScanCode { name, prefix, start, end: words.rest() };
-                at += 1;
-            }
+    let (mut found, mut lines, mut at) = ([empty; count_names("code")], LinesOf::kind(LINES, "code"), 0);
+    while let Some(mut words) = lines.next() {
+        let parts = (words.next(), words.next(), words.next());
+        assert!(parts.2.is_some(), "a line of places.txt is no `code NAME PREFIX START [END]`");
+        if let (Some(name), Some(prefix), Some(start)) = parts {
+            found[at] = ScanCode { name, prefix, start, end: words.rest() };
+            at += 1;
         }
     }
     found
 };
 
 /// The words that announce a secret, ordered by their first byte, longer ones first.
-const SAID: [(&str, SecretCue); count(FILE, "said", "")] = {
-    let (mut found, mut lines, mut at) = ([("", SecretCue::By); count(FILE, "said", "")], TableWords::of(FILE), 0);
-    while let Some(mut words) = lines.line() {
-        if matches!(words.next(), Some(first) if same(first, "said")) {
-            let kind = match words.next() {
-                Some(kind) => cue(kind),
-                None => None,
-            };
-            assert!(kind.is_some(), "a line of places.txt is no `said KIND WORD...`");
-            if let Some(kind) = kind {
-                while let Some(word) = words.next() {
-                    found[at] = (word, kind);
-                    at += 1;
-                }
+static SAID: [(&str, SecretCue); count(LINES, "said", 1)] = {
+    let (mut found, mut lines, mut at) =
+        ([("", SecretCue::By); count(LINES, "said", 1)], LinesOf::kind(LINES, "said"), 0);
+    while let Some(mut words) = lines.next() {
+        let kind = match words.next() {
+            Some(kind) => cue(kind),
+            None => None,
+        };
+        assert!(kind.is_some(), "a line of places.txt is no `said KIND WORD...`");
+        if let Some(kind) = kind {
+            while let Some(word) = words.next() {
+                found[at] = (word, kind);
+                at += 1;
             }
         }
     }
-    sort!(found, a before b: sorts_before(a.0, b.0));
+    sort_words!(found, said: said.0);
     found
 };
 const SAID_INDEX: [u16; 257] = index!(SAID, said: first_byte(said.0));
@@ -215,22 +211,22 @@ pub(super) fn said(first: u8) -> &'static [(&'static str, SecretCue)] {
     indexed(&SAID, &SAID_INDEX, first)
 }
 
-const LINKS: &[&str] = list!(FILE, "links");
+const LINKS: &[&str] = list!(LINES, "links");
 const LINK_INDEX: [u16; 257] = index!(LINKS, word: first_byte(word));
-const ORDINARY: &[&str] = list!(FILE, "ordinary");
+const ORDINARY: &[&str] = list!(LINES, "ordinary");
 const ORDINARY_INDEX: [u16; 257] = index!(ORDINARY, word: first_byte(word));
 /// Words before a new password, besides links.
-pub(super) const LEADS: &[&str] = list!(FILE, "leads");
-pub(super) const USERS: &[&str] = list!(FILE, "users");
-const VERBS: &[&str] = list!(FILE, "verbs");
+pub(super) const LEADS: &[&str] = list!(LINES, "leads");
+pub(super) const USERS: &[&str] = list!(LINES, "users");
+const VERBS: &[&str] = list!(LINES, "verbs");
 const VERB_INDEX: [u16; 257] = index!(VERBS, word: first_byte(word));
-pub(super) const READERS: &[&str] = list!(FILE, "readers");
-pub(super) const HASH_WORDS: &[&str] = list!(FILE, "hash-words");
-pub(super) const KEPT_BEGINNINGS: &[&str] = list!(FILE, "kept-beginnings");
-pub(super) const SECRET_PATHS: &[&str] = list!(FILE, "secret-paths");
-pub(super) const URL_PARAMS: &[&str] = list!(FILE, "url-params");
-pub(super) const URL_USERS: &[&str] = list!(FILE, "url-users");
-pub(super) const CODE_WORDS: &[&str] = list!(FILE, "code-words");
+pub(super) const READERS: &[&str] = list!(LINES, "readers");
+pub(super) const HASH_WORDS: &[&str] = list!(LINES, "hash-words");
+pub(super) const KEPT_BEGINNINGS: &[&str] = list!(LINES, "kept-beginnings");
+pub(super) const SECRET_PATHS: &[&str] = list!(LINES, "secret-paths");
+pub(super) const URL_PARAMS: &[&str] = list!(LINES, "url-params");
+pub(super) const URL_USERS: &[&str] = list!(LINES, "url-users");
+pub(super) const CODE_WORDS: &[&str] = list!(LINES, "code-words");
 
 /// The linking words that begin with this byte, longer ones first.
 pub(super) fn links(first: u8) -> &'static [&'static str] {
@@ -259,7 +255,7 @@ pub(super) fn begins(first: u8, second: u8, third: u8) -> u8 {
     BEGINS[slot(first, second, third)]
 }
 
-const BEGINS: [u8; 4096] = {
+static BEGINS: [u8; 4096] = {
     let (mut table, mut at) = ([0; 4096], 0);
     while at < PROGRAMS.len() {
         table[slot_of(PROGRAMS[at].name)] |= PROGRAM;

@@ -340,7 +340,7 @@ const SEEN_MARK: u8 = 1 << 1;
 const SEEN_CALL: u8 = 1 << 2;
 const SEEN_OTHER: u8 = 1 << 3;
 
-const SEEN: [u8; 256] = {
+static SEEN: [u8; 256] = {
     let (mut table, mut byte) = ([0; 256], 0);
     while byte < 256 {
         table[byte] = match byte as u8 {

@@ -56,7 +56,7 @@ const fn class_of(byte: u8) -> u16 {
     if trigger { kind | TRIGGER } else { kind }
 }
 
-const CLASS: [u16; 256] = {
+static CLASS: [u16; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;
     while byte < 256 {
