@@ -177,9 +177,11 @@ pub(super) fn named(text: &Text, at: usize) -> Option<Cut> {
     }
     let name = text.slice(text.run_back(at, WORD, KEY_BYTES), at);
     let is_named = may_be_name(text, at);
+    if !is_named && !is_verb(first_word(name)) {
+        return None;
+    }
     // Most calls have no literal.
-    let quotes = text.slice(at, at + CALL_BYTES).iter().fold(false, |seen, &byte| seen | is_quote(byte));
-    if !quotes || !(is_named || is_verb(first_word(name))) {
+    if !text.slice(at, at + CALL_BYTES).iter().fold(false, |seen, &byte| seen | is_quote(byte)) {
         return None;
     }
     text.spend(ARGUMENT_BYTES);
