@@ -309,7 +309,8 @@ const fn slots(head: &[u8; HEAD_BYTES]) -> (usize, usize) {
     let (mut word, mut at) = (0, 0);
     while at < HEAD_BYTES {
         let byte = FOLDED[head[at] as usize];
-        if byte == 0 {
+        // A word of another script ends at one of a script without blanks: `PINは`.
+        if byte == 0 || (byte >= 0xe0 && head[0] < 0x80) {
             break;
         }
         word = word << 8 | byte as u64;
