@@ -249,47 +249,83 @@ pub(super) const CALL: u8 = 1 << 1;
 pub(super) const CODE: u8 = 1 << 2;
 pub(super) const CUE: u8 = 1 << 3;
 
-/// What may begin with these three bytes. Most words begin nothing.
+/// How many bytes of a word are asked what may begin with it.
+pub(super) const HEAD_BYTES: usize = 5;
+const SLOTS: usize = 8192;
+
+/// What may begin with the word that begins with these bytes. Most words begin nothing.
 #[inline]
-pub(super) fn begins(first: u8, second: u8, third: u8) -> u8 {
-    BEGINS[slot(first, second, third)]
+pub(super) fn begins(head: &[u8; HEAD_BYTES]) -> u8 {
+    let (first, second) = slots(head);
+    BEGINS[first % SLOTS] & BEGINS[second % SLOTS]
 }
 
-static BEGINS: [u8; 4096] = {
-    let (mut table, mut at) = ([0; 4096], 0);
+/// Every word has two slots, so that few others share both.
+static BEGINS: [u8; SLOTS] = {
+    let (mut table, mut at) = ([0; SLOTS], 0);
     while at < PROGRAMS.len() {
-        table[slot_of(PROGRAMS[at].name)] |= PROGRAM;
+        enter(&mut table, PROGRAMS[at].name, PROGRAM);
         at += 1;
     }
     at = 0;
     while at < CALLS.len() {
-        table[slot_of(CALLS[at].name)] |= CALL;
+        enter(&mut table, CALLS[at].name, CALL);
         at += 1;
     }
     at = 0;
     while at < CODES.len() {
-        table[slot_of(CODES[at].prefix)] |= CODE;
+        enter(&mut table, CODES[at].prefix, CODE);
         at += 1;
     }
     at = 0;
     while at < SAID.len() {
-        table[slot_of(SAID[at].0)] |= CUE;
+        enter(&mut table, SAID[at].0, CUE);
         at += 1;
     }
     table
 };
 
-const fn slot_of(word: &str) -> usize {
-    let word = word.as_bytes();
-    assert!(word.len() > 1 && word[1] != b'_', "a word of places.txt is too short");
-    slot(word[0], word[1], if word.len() > 2 { word[2] } else { 0 })
+const fn enter(table: &mut [u8; SLOTS], word: &str, kind: u8) {
+    let (word, mut head, mut at) = (word.as_bytes(), [0; HEAD_BYTES], 0);
+    while at < word.len() && at < HEAD_BYTES {
+        head[at] = word[at];
+        at += 1;
+    }
+    // Behind a word that is shorter, no letter may follow.
+    let is_open =
+        word.len() < HEAD_BYTES && (kind == CODE || word[0] >= 0xe0) && FOLDED[word[word.len() - 1] as usize] != 0;
+    assert!(FOLDED[word[0] as usize] != 0 && !is_open, "a word of places.txt is too short");
+    let (first, second) = slots(&head);
+    table[first] |= kind;
+    table[second] |= kind;
 }
 
-/// The case does not matter, nor what follows a word of two letters.
-const fn slot(first: u8, second: u8, third: u8) -> usize {
-    let third = if third.is_ascii_alphabetic() || third >= 0x80 { third.to_ascii_lowercase() } else { 0 };
-    (first.to_ascii_lowercase() as usize * 83 + second.to_ascii_lowercase() as usize * 37 + third as usize) % 4096
+/// The case does not matter, nor what follows the first byte that is no letter or digit.
+const fn slots(head: &[u8; HEAD_BYTES]) -> (usize, usize) {
+    let (mut word, mut at) = (0, 0);
+    while at < HEAD_BYTES {
+        let byte = FOLDED[head[at] as usize];
+        // A word of another script ends at one of a script without blanks: `PINは`.
+        if byte == 0 || (byte >= 0xe0 && head[0] < 0x80) {
+            break;
+        }
+        word = word << 8 | byte as u64;
+        at += 1;
+    }
+    let mixed = word.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    ((mixed >> 51) as usize % SLOTS, (mixed >> 38) as usize % SLOTS)
 }
+
+/// Letters and digits, small; 0 for every other byte.
+static FOLDED: [u8; 256] = {
+    let (mut table, mut byte) = ([0; 256], 0);
+    while byte < 256 {
+        let folded = (byte as u8).to_ascii_lowercase();
+        table[byte] = if folded.is_ascii_alphanumeric() || folded >= 0x80 { folded } else { 0 };
+        byte += 1;
+    }
+    table
+};
 
 #[cfg(test)]
 mod tests;

@@ -15,7 +15,7 @@ const WORDS_MAX: usize = 8;
 const ODD_WORDS_MAX: usize = 4;
 /// The shortest token that is any literal; quoted and with a digit.
 const TOKEN_BYTES: usize = 8;
-const SHORT_TOKEN_BYTES: usize = 6;
+pub(super) const SHORT_TOKEN_BYTES: usize = 6;
 
 /// Words that a message to a person begins with: `Enter your name`, `must not be blank`.
 const MESSAGE_BEGINNINGS: [&[u8]; 29] = [
