@@ -177,6 +177,16 @@ pub fn step(state: SessionState, mark: &Mark) -> SessionState {
     }
 }
 
+/// May a session still be running, by its marks since it was last alive, oldest first?
+pub fn is_open(marks: &[Mark]) -> bool {
+    marks.iter().fold(SessionState::NEW, step).status.is_live()
+}
+
+/// Does activity after this mark show that the session goes on? An end that was reported stays.
+pub fn is_disproved_by_activity(last: &Mark) -> bool {
+    last.is_noticed() || last.what == MarkKind::Recovered
+}
+
 /// The state of a session after its marks up to `now`, oldest first.
 pub fn state(marks: &[Mark], last_activity: Timestamp, now: Timestamp) -> SessionState {
     let after = |state: SessionState, mark: &Mark| {

@@ -52,7 +52,7 @@ use self::content::Content;
 pub use browse::ReceiptRow;
 pub use checks::{DecisionRow, PauseRow, RuleRow};
 pub use content::ViewProblem;
-pub use corrections::{CorrectionOrigin, CorrectionRow, PromptRow};
+pub use corrections::{CorrectionRow, EventOrigin, PromptRow};
 pub use entries::{EntryQuery, FoundEntry};
 pub use error::{Result, StoreError};
 pub use facts::{CarriedFacts, FactFilter, UnnamedEdit};
