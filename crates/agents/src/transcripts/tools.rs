@@ -1,8 +1,7 @@
-//! What is kept of the tool uses of Cline, Copilot, Cursor, Gemini, opencode and Qwen Code, and of Codex as its transcripts
-//! have them.
+//! What is kept of the tool uses of all agents but Claude Code.
 //!
 //! Their tool names do not clash, so one table serves all, for hooks and transcripts alike. File contents are scanned for
-//! names and dropped.
+//! names and dropped. Patches in hooks of Codex are read without unescaping them.
 
 use std::borrow::Cow;
 
