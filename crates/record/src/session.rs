@@ -269,6 +269,28 @@ mod tests {
     const IDLE: i64 = IDLE_AFTER.as_secs() as i64;
 
     #[test]
+    fn a_session_is_open_until_an_end_that_activity_does_not_disprove() {
+        let mark = |what| Mark { at: Timestamp::from_millis(1), what };
+        let ended = |trigger: &str| mark(MarkKind::Ended { trigger: trigger.to_string() });
+        let crashed = || mark(MarkKind::Crashed { evidence: "silence".to_string() });
+        for (marks, is_still_open, is_disproved) in [
+            (vec![mark(MarkKind::Alive)], true, false),
+            (vec![ended("exit")], false, false),
+            (vec![ended(TIMEOUT)], false, true),
+            (vec![crashed()], false, true),
+            (vec![crashed(), mark(MarkKind::Recovered)], false, true),
+            (vec![crashed(), mark(MarkKind::Alive)], true, false),
+            (vec![mark(MarkKind::Completed)], false, false),
+            (vec![mark(MarkKind::Completed), mark(MarkKind::Reopened)], true, false),
+            (vec![ended("exit"), mark(MarkKind::Completed), mark(MarkKind::Reopened)], false, false),
+            (vec![mark(MarkKind::Archived)], false, false),
+        ] {
+            let found = (is_open(&marks), marks.last().is_some_and(is_disproved_by_activity));
+            assert_eq!(found, (is_still_open, is_disproved), "{marks:?}");
+        }
+    }
+
+    #[test]
     fn a_reboot_is_the_better_reason_for_an_end() {
         let reboot = |secs| mark(secs, MarkKind::Ended { trigger: REBOOT.into() });
         for (marks, why) in [
