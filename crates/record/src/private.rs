@@ -12,7 +12,7 @@ use crate::clean::Cleaner;
 use crate::clean::glob::{Glob, PatternEffect, deciding};
 use crate::clean::text::{Clean, Keep};
 use crate::event::{Event, ToolUse};
-use texts::{Speech, change, change_said_in_use, said, said_in_use, without_words};
+use texts::{MARK, Speech, change, change_said_in_use, said, said_in_use, without_words};
 
 /// Private unless the settings say otherwise.
 static PATHS: [(Glob, PatternEffect); 16] = [
@@ -51,9 +51,6 @@ const SPELLED: [&str; 13] = [
     "id_ed25519",
     "secrets",
 ];
-
-/// Replaces a private path.
-const MARK: &str = "[private]";
 
 /// The user's own rules, in addition to [`PATHS`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

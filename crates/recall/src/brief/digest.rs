@@ -30,14 +30,14 @@ pub struct SessionWords {
 }
 
 /// Where a fact, a settlement or a run stands among the others.
-type Position = (Timestamp, i64);
+type EventPosition = (Timestamp, i64);
 
 /// The terms of a prompt, the paths in it, and which files were edited after it.
 type PackedPrompt<'a> = (&'a str, Vec<&'a str>, Vec<usize>);
 
-type PackedFact = (Fact, Position, String);
-type PackedSettlement = (Closing, Position);
-type PackedRun = (RunCommand, Run, Position);
+type PackedFact = (Fact, EventPosition, String);
+type PackedSettlement = (Closing, EventPosition);
+type PackedRun = (RunCommand, Run, EventPosition);
 type PackedTurn = (Timestamp, String, Option<MemorySource>, Vec<Sentence>, Vec<Sentence>);
 
 /// Nothing that is packed fails to be.
@@ -96,7 +96,7 @@ pub fn pack_said(said: &SessionWords) -> Vec<u8> {
 
 /// Only the facts of the wanted kinds.
 pub fn unpack_said(bytes: &[u8], session: &SessionId, is_wanted: impl Fn(FactKind) -> bool) -> Option<SessionWords> {
-    type PackedSaid = (Vec<PackedFact>, Vec<PackedSettlement>, Option<(Fact, Position)>);
+    type PackedSaid = (Vec<PackedFact>, Vec<PackedSettlement>, Option<(Fact, EventPosition)>);
     let (facts, settlements, last_edit): PackedSaid = postcard::from_bytes(bytes).ok()?;
     let known = |fact, (at, event)| KnownFact { fact, session: session.clone(), at, event };
     let settled = |(closing, (at, event))| Settlement { closing, session: session.clone(), at, event };

@@ -6,8 +6,8 @@
 
 use memchr::memchr2;
 
-use super::texts::{Speech, change, change_said_in_use, said, said_in_use, without_words};
-use super::{MARK, words};
+use super::texts::{MARK, Speech, change, change_said_in_use, said, said_in_use, without_words};
+use super::words;
 use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
 use crate::event::{Event, Note, ToolUse};

@@ -1,10 +1,12 @@
 //! The texts of an event in which something may have to be hidden. What must be hidden in a text is said by a function.
 
-use super::MARK;
 use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
 use crate::event::{Event, Note, Task, ToolUse};
 use crate::fact::FactKind;
+
+/// Replaces a private path.
+pub(super) const MARK: &str = "[private]";
 
 /// How a text refers to files.
 #[derive(Clone, Copy, PartialEq, Eq)]

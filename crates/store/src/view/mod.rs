@@ -19,6 +19,7 @@ mod history;
 mod kinds;
 mod known;
 mod lessons;
+mod marks;
 mod memories;
 mod moments;
 mod named_sessions;

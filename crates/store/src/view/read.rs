@@ -4,11 +4,12 @@ use cerberus_record::clean::text::Clean;
 use cerberus_record::echo::{ECHO_MAX, same_words};
 use cerberus_record::event::{AgentProcess, Location, StartSource};
 use cerberus_record::id::{Agent, ProjectId, SessionId};
-use cerberus_record::session::{self, EXPLICIT, Mark, MarkKind, SessionState, TIMEOUT};
+use cerberus_record::session::{self, EXPLICIT, Mark, SessionState, TIMEOUT};
 use cerberus_record::time::Timestamp;
 use rusqlite::{Params, Row, params};
 
 use super::kinds::{ACTIVITY_KINDS, SEPARATING_KINDS};
+use super::marks::mark_row;
 use super::{Result, Store};
 
 /// A session as of the time of the query.
@@ -408,18 +409,4 @@ fn process(stored: Option<String>) -> Option<AgentProcess<'static>> {
     let stored = stored?;
     let process: AgentProcess = serde_json::from_slice(stored.as_bytes()).ok()?;
     Some(process.into_owned())
-}
-
-pub(super) fn mark_row(row: &Row) -> rusqlite::Result<Mark> {
-    let detail = || row.get::<_, Option<String>>(2).map(Option::unwrap_or_default);
-    let what = match row.get_ref(1)?.as_str()? {
-        "ended" => MarkKind::Ended { trigger: detail()? },
-        "crashed" => MarkKind::Crashed { evidence: detail()? },
-        "recovered" => MarkKind::Recovered,
-        "completed" => MarkKind::Completed,
-        "reopened" => MarkKind::Reopened,
-        "archived" => MarkKind::Archived,
-        _ => MarkKind::Alive,
-    };
-    Ok(Mark { at: time(row, 0)?, what })
 }

@@ -24,7 +24,7 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use serde::Serialize;
 
 use super::kinds::SEPARATING_KINDS;
-use super::read::mark_row;
+use super::marks::mark_row;
 use super::{Result, StoreError};
 use crate::journal::forgotten::Namer;
 
