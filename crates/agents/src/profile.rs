@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::headless::Headless;
 use crate::hook_event::{HookEvent, PayloadError};
 use crate::host::{AskingTime, ClaudePromptMarks, HookRefusal, Occasion, ReplyLimits};
+use crate::install;
 use crate::status::ReadStatus;
 use crate::stream::StreamEvent;
 use crate::transcripts::TranscriptFormat;
@@ -21,6 +22,8 @@ type IsHeadless = fn(session: &str, variable: &dyn Fn(&str) -> Option<String>) -
 #[derive(Debug)]
 pub struct Profile {
     pub agent: Agent,
+    /// How Cerberus is installed into it, and where it keeps its files.
+    pub install: &'static install::Profile,
     /// The display name.
     pub title: &'static str,
     /// The name of the executable on PATH.
@@ -80,6 +83,7 @@ impl Profile {
     /// An agent of which nothing is known. What a profile does not say is as here.
     pub(crate) const DEFAULT: Profile = Profile {
         agent: Agent::MANUAL,
+        install: &install::Profile::DEFAULT,
         title: "",
         program: "",
         resume: &[],

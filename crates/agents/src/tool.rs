@@ -170,24 +170,6 @@ pub(crate) enum CommandExit {
     Unknown,
 }
 
-/// A command from a host that has no separate event for failures.
-pub(crate) fn shell_with_exit<'a>(used: &mut Use<'a>, command: Text<'a>, exit: CommandExit, output: Cow<'a, str>) {
-    used.outcome = match exit {
-        CommandExit::Code(0) => Outcome::Done,
-        CommandExit::Code(_) => Outcome::Failed,
-        CommandExit::Interrupted => Outcome::Interrupted,
-        CommandExit::Unknown => Outcome::Unknown,
-    };
-    match exit {
-        // The format that the parser of test runs expects.
-        CommandExit::Code(code) if code != 0 => {
-            shell(used, command, Some(Cow::Owned(format!("Exit code {code}\n{output}"))), || Cow::Borrowed(""));
-        }
-        CommandExit::Interrupted => shell(used, command, Some(output), || Cow::Borrowed("")),
-        _ => shell(used, command, None, || output),
-    }
-}
-
 /// A failed use changed and read nothing.
 pub(crate) fn failed<'a>(used: &mut Use<'a>, error: Cow<'a, str>) {
     if used.outcome == Outcome::Done {

@@ -68,7 +68,7 @@ impl FactKind {
 const CODE_CHARS_MAX: usize = 100;
 pub const TEXT_CHARS_MAX: usize = 500;
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fact {
     pub kind: FactKind,
     pub code: String,
@@ -141,13 +141,13 @@ impl Fact {
 }
 
 /// An open item was closed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Closing {
     pub target: ClosingTarget,
     pub outcome: ClosedAs,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ClosingTarget {
     /// Older items of this session with this reference.
     Reference(String),
@@ -164,7 +164,7 @@ impl ClosingTarget {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ClosedAs {
     Done,
     Dropped,

@@ -24,7 +24,6 @@ pub mod names;
 pub mod open;
 pub mod order;
 pub mod ours;
-pub mod packed;
 pub mod path;
 pub mod private;
 pub mod project;

@@ -6,12 +6,13 @@
 //! settings.
 
 mod command;
+mod texts;
 
 use crate::clean::Cleaner;
 use crate::clean::glob::{Glob, PatternEffect, deciding};
 use crate::clean::text::{Clean, Keep};
-use crate::event::{Event, Note, Task, ToolUse};
-use crate::fact::FactKind;
+use crate::event::{Event, ToolUse};
+use texts::{MARK, Speech, change, change_said_in_use, said, said_in_use, without_words};
 
 /// Private unless the settings say otherwise.
 static PATHS: [(Glob, PatternEffect); 16] = [
@@ -51,9 +52,6 @@ const SPELLED: [&str; 13] = [
     "secrets",
 ];
 
-/// Replaces a private path.
-const MARK: &str = "[private]";
-
 /// The user's own rules, in addition to [`PATHS`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PrivacyRules {
@@ -61,15 +59,6 @@ pub struct PrivacyRules {
     own_paths: Vec<(Glob, PatternEffect)>,
     /// Absolute paths of private folders.
     projects: Vec<Glob>,
-}
-
-/// How a text refers to files.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Speech {
-    /// A command or its output: every path is a real path.
-    Exact,
-    /// A sentence, which may be about a kind of file.
-    Spoken,
 }
 
 impl PrivacyRules {
@@ -167,43 +156,25 @@ struct PrivateRemover<'w> {
 
 impl PrivateRemover<'_> {
     fn event<'a>(&self, event: &Event<'a>) -> Option<Event<'a>> {
-        let spoken = |text: &Clean<'a>, keep| self.text(text, keep, Speech::Spoken);
+        let hide = |text: &str, keep, speech| self.text(text, keep, speech);
         Some(match event {
             Event::Tool(used) => self.tool(used)?,
-            Event::Prompt { text } => Event::Prompt { text: spoken(text, Keep::PROMPT)? },
-            Event::Title { text, is_users } => Event::Title { text: spoken(text, Keep::SUBJECT)?, is_users: *is_users },
-            Event::Stop { message } => Event::Stop { message: spoken(message, Keep::MESSAGE)? },
-            Event::SubagentStop { message } => Event::SubagentStop { message: spoken(message, Keep::MESSAGE)? },
-            Event::Compact { stage, summary: Some(summary) } => {
-                Event::Compact { stage: *stage, summary: Some(spoken(summary, Keep::MESSAGE)?) }
-            }
-            Event::Task(task) => Event::Task(self.task(task)?),
-            Event::Note(note) => Event::Note(self.note(note)?),
-            Event::Quote(quotation) => {
-                let mut kept = quotation.clone();
-                kept.text = spoken(&quotation.text, Keep::PROMPT).unwrap_or(kept.text);
-                replace(&mut kept.why, |text| spoken(text, Keep::SUBJECT));
-                return (kept != *quotation).then_some(Event::Quote(kept));
-            }
-            Event::AgentNotes { text } => Event::AgentNotes { text: spoken(text, Keep::NOTES)? },
             // The file has become private since: nothing of it is needed.
             Event::Named(named) if self.privacy_rules.is_private(&named.path) => Event::Pulse,
             Event::Recover(recovery) => {
                 let mut kept = recovery.clone();
                 for text in kept.actions.iter_mut().chain(&mut kept.in_flight) {
-                    if let Some(hidden) = self.text(text, Keep::SUBJECT, Speech::Exact) {
-                        *text = hidden;
-                    }
+                    change(text, Keep::SUBJECT, Speech::Exact, &hide);
                 }
                 return (kept != *recovery).then_some(Event::Recover(kept));
             }
             Event::Seed(codes) => {
                 let mut kept = codes.clone();
-                kept.retain(|code| spoken(code, Keep::SUBJECT).is_none());
-                kept.summary = kept.summary.map(|text| spoken(&text, Keep::MESSAGE).unwrap_or(text));
+                kept.retain(|code| hide(code, Keep::SUBJECT, Speech::Spoken).is_none());
+                kept.summary.iter_mut().for_each(|text| change(text, Keep::MESSAGE, Speech::Spoken, &hide));
                 return (kept != *codes).then_some(Event::Seed(kept));
             }
-            _ => return None,
+            _ => said(event, &hide)?,
         })
     }
 
@@ -228,46 +199,19 @@ impl PrivateRemover<'_> {
         if touches && kept.files.is_empty() && kept.command.is_none() {
             return Some(Event::Pulse);
         }
-        for (text, keep) in [(&mut kept.error, Keep::OUTPUT), (&mut kept.output, Keep::OUTPUT)] {
-            replace(text, |text| self.text(text, keep, Speech::Exact));
+        let hide = |text: &str, keep, speech| self.text(text, keep, speech);
+        for text in kept.error.iter_mut().chain(&mut kept.output) {
+            change(text, Keep::OUTPUT, Speech::Exact, &hide);
         }
-        replace(&mut kept.plan, |text| self.text(text, Keep::MESSAGE, Speech::Spoken));
-        for (asked, given) in &mut kept.answers {
-            for text in [asked, given] {
-                if let Some(hidden) = self.text(text, Keep::SUBJECT, Speech::Spoken) {
-                    *text = hidden;
-                }
-            }
-        }
-        for task in kept.todos.iter_mut().flatten().chain(&mut kept.task).chain(&mut kept.tasks) {
-            if let Some(hidden) = self.task(task) {
-                *task = hidden;
-            }
-        }
+        change_said_in_use(&mut kept, &hide);
         Some(Event::Tool(kept))
     }
 
     /// Does any output, question or plan name a private file?
     fn is_mentioned(&self, used: &ToolUse) -> bool {
         let names = |text: &Clean, speech| self.privacy_rules.private_words(text, speech).next().is_some();
-        let tasks =
-            used.todos.iter().flatten().chain(&used.task).chain(&used.tasks).filter_map(|task| task.subject.as_ref());
-        let answers = used.answers.iter().flat_map(|(asked, given)| [asked, given]);
         used.error.iter().chain(&used.output).any(|text| names(text, Speech::Exact))
-            || used.plan.iter().chain(answers).chain(tasks).any(|text| names(text, Speech::Spoken))
-    }
-
-    fn task<'a>(&self, task: &Task<'a>) -> Option<Task<'a>> {
-        let subject = self.text(task.subject.as_ref()?, Keep::SUBJECT, Speech::Spoken)?;
-        Some(Task { subject: Some(subject), ..task.clone() })
-    }
-
-    fn note<'a>(&self, note: &Note<'a>) -> Option<Note<'a>> {
-        let speech = if note.kind == FactKind::File { Speech::Exact } else { Speech::Spoken };
-        let mut kept = note.clone();
-        kept.text = self.text(&note.text, Keep::SUBJECT, speech).unwrap_or(kept.text);
-        replace(&mut kept.why, |text| self.text(text, Keep::SUBJECT, Speech::Spoken));
-        (kept != *note).then_some(kept)
+            || said_in_use(used).any(|text| names(text, Speech::Spoken))
     }
 
     /// The command with the names of private files hidden; `None` if it has nothing to do with any.
@@ -287,25 +231,8 @@ impl PrivateRemover<'_> {
     }
 
     /// The text with the paths of private files hidden; `None` if it names none.
-    fn text<'a>(&self, text: &str, keep: Keep, speech: Speech) -> Option<Clean<'a>> {
-        let mut out = String::new();
-        let mut kept = 0;
-        for (start, word) in self.privacy_rules.private_words(text, speech) {
-            out.push_str(&text[kept..start]);
-            out.push_str(MARK);
-            kept = start + word.len();
-        }
-        if kept == 0 {
-            return None;
-        }
-        out.push_str(&text[kept..]);
-        Some(self.cleaner.clean(out, keep))
-    }
-}
-
-fn replace<'a>(text: &mut Option<Clean<'a>>, hide: impl Fn(&Clean<'a>) -> Option<Clean<'a>>) {
-    if let Some(hidden) = text.as_ref().and_then(hide) {
-        *text = Some(hidden);
+    fn text(&self, text: &str, keep: Keep, speech: Speech) -> Option<Clean<'static>> {
+        without_words(self.cleaner, text, self.privacy_rules.private_words(text, speech), keep)
     }
 }
 

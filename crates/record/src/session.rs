@@ -177,6 +177,16 @@ pub fn step(state: SessionState, mark: &Mark) -> SessionState {
     }
 }
 
+/// May a session still be running, by its marks since it was last alive, oldest first?
+pub fn is_open(marks: &[Mark]) -> bool {
+    marks.iter().fold(SessionState::NEW, step).status.is_live()
+}
+
+/// Does activity after this mark show that the session goes on? An end that was reported stays.
+pub fn is_disproved_by_activity(last: &Mark) -> bool {
+    last.is_noticed() || last.what == MarkKind::Recovered
+}
+
 /// The state of a session after its marks up to `now`, oldest first.
 pub fn state(marks: &[Mark], last_activity: Timestamp, now: Timestamp) -> SessionState {
     let after = |state: SessionState, mark: &Mark| {
@@ -257,6 +267,28 @@ mod tests {
 
     const WEEK: i64 = CARRY_OVER.as_secs() as i64;
     const IDLE: i64 = IDLE_AFTER.as_secs() as i64;
+
+    #[test]
+    fn a_session_is_open_until_an_end_that_activity_does_not_disprove() {
+        let mark = |what| Mark { at: Timestamp::from_millis(1), what };
+        let ended = |trigger: &str| mark(MarkKind::Ended { trigger: trigger.to_string() });
+        let crashed = || mark(MarkKind::Crashed { evidence: "silence".to_string() });
+        for (marks, is_still_open, is_disproved) in [
+            (vec![mark(MarkKind::Alive)], true, false),
+            (vec![ended("exit")], false, false),
+            (vec![ended(TIMEOUT)], false, true),
+            (vec![crashed()], false, true),
+            (vec![crashed(), mark(MarkKind::Recovered)], false, true),
+            (vec![crashed(), mark(MarkKind::Alive)], true, false),
+            (vec![mark(MarkKind::Completed)], false, false),
+            (vec![mark(MarkKind::Completed), mark(MarkKind::Reopened)], true, false),
+            (vec![ended("exit"), mark(MarkKind::Completed), mark(MarkKind::Reopened)], false, false),
+            (vec![mark(MarkKind::Archived)], false, false),
+        ] {
+            let found = (is_open(&marks), marks.last().is_some_and(is_disproved_by_activity));
+            assert_eq!(found, (is_still_open, is_disproved), "{marks:?}");
+        }
+    }
 
     #[test]
     fn a_reboot_is_the_better_reason_for_an_end() {

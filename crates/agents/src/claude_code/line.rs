@@ -8,7 +8,7 @@ use super::typed::PromptMarks;
 use crate::loose::{Escaped, Flag, Object, RawJson, Text, TextOrList};
 
 #[derive(Default, Deserialize)]
-#[serde(default, bound = "'de: 'a")]
+#[serde(default, rename_all = "camelCase", bound = "'de: 'a")]
 pub(super) struct ClaudeLine<'a> {
     #[serde(rename = "type")]
     pub(super) kind: Text<'a>,
@@ -22,19 +22,14 @@ pub(super) struct ClaudeLine<'a> {
     pub(super) cwd: Text<'a>,
     #[serde(rename = "gitBranch")]
     pub(super) branch: Text<'a>,
-    #[serde(rename = "isSidechain")]
     pub(super) is_sidechain: Flag,
-    #[serde(rename = "isMeta")]
     pub(super) is_meta: Flag,
-    #[serde(rename = "turnOrigin")]
     turn_origin: Text<'a>,
-    #[serde(rename = "promptSource")]
     prompt_source: Text<'a>,
     origin: Object<PromptOrigin<'a>>,
     #[serde(rename = "wakeupSource")]
     wakeup: Text<'a>,
     entrypoint: Text<'a>,
-    #[serde(rename = "isCompactSummary")]
     pub(super) is_compact_summary: Flag,
     /// What the user typed while rejecting a tool use. The result of the use has it too, among words of the client.
     #[serde(rename = "userFeedback")]
@@ -46,9 +41,7 @@ pub(super) struct ClaudeLine<'a> {
     /// The message up to which a summary goes. It may be one of another file.
     #[serde(rename = "leafUuid")]
     pub(super) leaf: Text<'a>,
-    #[serde(rename = "aiTitle")]
     pub(super) ai_title: Text<'a>,
-    #[serde(rename = "customTitle")]
     pub(super) custom_title: Text<'a>,
 }
 

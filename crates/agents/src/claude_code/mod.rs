@@ -23,6 +23,7 @@ use crate::transcripts::{TranscriptForm, TranscriptFormat};
 
 pub(super) static PROFILE: Profile = Profile {
     agent: AGENT,
+    install: &install::PROFILE,
     title: "Claude Code",
     program: "claude",
     resume: &["--resume", "{}"],

@@ -130,10 +130,9 @@ struct ModelUsage {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default, bound = "'de: 'a")]
+#[serde(default, rename_all = "camelCase", bound = "'de: 'a")]
 struct ClaudeStreamRateLimit<'a> {
     status: Text<'a>,
-    #[serde(rename = "resetsAt")]
     resets_at: Count,
 }
 

@@ -36,9 +36,8 @@ pub(crate) struct ClaudeEdit<'a> {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default, bound = "'de: 'a")]
+#[serde(default, rename_all = "camelCase", bound = "'de: 'a")]
 pub(crate) struct ToolResponse<'a> {
-    #[serde(rename = "structuredPatch")]
     pub structured_patch: List<Object<Hunk<'a>>>,
     pub task: Object<TaskResponse<'a>>,
     pub stdout: Escaped<'a>,
@@ -46,15 +45,13 @@ pub(crate) struct ToolResponse<'a> {
     pub interrupted: Flag,
     pub answers: Pairs<'a>,
     pub plan: Text<'a>,
-    #[serde(rename = "bashEditDiff")]
     pub bash_edit_diff: Object<BashEditDiff<'a>>,
 }
 
 /// What the client saw a command change, if its user lets it look.
 #[derive(Default, Deserialize)]
-#[serde(default, bound = "'de: 'a")]
+#[serde(default, rename_all = "camelCase", bound = "'de: 'a")]
 pub(crate) struct BashEditDiff<'a> {
-    #[serde(rename = "changedFiles")]
     pub changed_files: List<Text<'a>>,
 }
 
@@ -65,9 +62,8 @@ pub(crate) struct TaskResponse<'a> {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default, bound = "'de: 'a")]
+#[serde(default, rename_all = "camelCase", bound = "'de: 'a")]
 pub(crate) struct Hunk<'a> {
-    #[serde(rename = "newStart")]
     pub new_start: Number,
     pub lines: List<Escaped<'a>>,
 }

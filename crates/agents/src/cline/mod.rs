@@ -11,6 +11,7 @@ use crate::transcripts::{TranscriptForm, TranscriptFormat, WholeReader};
 
 pub(super) static PROFILE: Profile = Profile {
     agent: AGENT,
+    install: &install::PROFILE,
     title: "Cline",
     program: "cline",
     resume: &["--id", "{}"],

@@ -8,33 +8,19 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use cerberus_record::clean::Cleaner;
-use cerberus_record::event::{Outcome, ToolUse, Touch};
+use cerberus_record::event::{Outcome, ToolUse};
 use cerberus_record::id::Agent;
-use serde::Deserialize;
 
-use crate::loose::{List, Object, RawJson, Text};
-use crate::opencode::payload::{OpencodeHookMessage, parse_message};
+use crate::loose::Escaped;
+use crate::opencode::payload::parse_message;
 use crate::transcripts::tools::{self, ToolAnswer, ToolArguments};
 use crate::{HookEvent, PayloadError};
 
 pub const AGENT: Agent = Agent::new("cline");
 
-/// The arguments of `read_files`.
-#[derive(Default, Deserialize)]
-#[serde(default, bound = "'de: 'a")]
-struct ClineHookReads<'a> {
-    files: List<Object<ReadFile<'a>>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, bound = "'de: 'a")]
-struct ReadFile<'a> {
-    path: Text<'a>,
-}
-
 /// Parses one message. Returns `None` for events we do not capture.
 pub(crate) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Option<HookEvent<'a>>, PayloadError> {
-    parse_message(cleaner, AGENT, payload, |cleaner, fields: OpencodeHookMessage<RawJson>| {
+    parse_message(cleaner, AGENT, payload, |cleaner, fields| {
         let result = fields.output.0.unwrap_or_default();
         Some(tool_use(cleaner, &fields.tool.0?, fields.args.0, &result, fields.error.0.as_deref()))
     })
@@ -49,28 +35,20 @@ pub(super) fn tool_use(
     error: Option<&str>,
 ) -> ToolUse<'static> {
     let mut arguments = ToolArguments::read(input);
+    let diff = if tool == "editor" { tools::escaped(&unified(result)) } else { String::new() };
     let answer = match (tool, error) {
         ("run_commands", _) => ending(result, error),
-        (_, Some(error)) => {
-            ToolAnswer { outcome: Outcome::Failed, output: Cow::Borrowed(error), ..ToolAnswer::default() }
-        }
+        (_, Some(error)) => ToolAnswer::ended(Outcome::Failed, Cow::Borrowed(error)),
         ("editor", None) => {
             if result.starts_with("File created") {
                 arguments.content = std::mem::take(&mut arguments.new_text);
             }
-            ToolAnswer { diff: Cow::Owned(unified(result)), ..ToolAnswer::default() }
+            ToolAnswer { diff: Escaped(&diff), ..ToolAnswer::default() }
         }
         ("ask_question", None) => ToolAnswer { chosen: vec![Cow::Borrowed(result)], ..ToolAnswer::default() },
         _ => ToolAnswer::default(),
     };
-    let mut used = tools::tool_use(cleaner, tool, &arguments, &answer);
-    if tool == "read_files" && error.is_none() {
-        let Object(ClineHookReads { files }) = serde_json::from_slice(input.as_bytes()).unwrap_or_default();
-        for path in files.0.iter().filter_map(|Object(file)| file.path.0.as_deref()) {
-            tools::touched(cleaner, &mut used, path, Touch::Read, Vec::new());
-        }
-    }
-    used
+    tools::tool_use(cleaner, tool, &arguments, &answer)
 }
 
 /// A failing command starts with its exit code: `[Command exited with code 3]`. Without one, it was stopped.
@@ -78,9 +56,7 @@ fn ending<'a>(result: &'a str, error: Option<&'a str>) -> ToolAnswer<'a> {
     let coded = result.strip_prefix("[Command exited with code ").and_then(|rest| rest.split_once(']'));
     match (coded.and_then(|(code, output)| Some((code.parse().ok()?, output))), error) {
         (Some((code, output)), _) => ToolAnswer::exited(code, Cow::Borrowed(output.trim_start_matches('\n'))),
-        (None, Some(error)) => {
-            ToolAnswer { outcome: Outcome::Interrupted, output: Cow::Borrowed(error), ..ToolAnswer::default() }
-        }
+        (None, Some(error)) => ToolAnswer::ended(Outcome::Interrupted, Cow::Borrowed(error)),
         (None, None) => ToolAnswer::exited(0, Cow::Borrowed(result)),
     }
 }

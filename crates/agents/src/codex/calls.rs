@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::script;
 use crate::code;
-use crate::loose::{Entries, Flag, List, Object, RawJson, Text, TextOrList};
+use crate::loose::{Entries, Escaped, Flag, List, Object, RawJson, Text, TextOrList};
 use crate::transcripts::tools::{self, ToolAnswer, ToolArguments, tool_use};
 use crate::transcripts::{Pending, TranscriptBuilder, UseKey};
 
@@ -47,8 +47,8 @@ struct ParsedCommand<'a> {
 struct CodexChange<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
-    unified_diff: Text<'a>,
-    content: Text<'a>,
+    unified_diff: Escaped<'a>,
+    content: Escaped<'a>,
     move_path: Text<'a>,
 }
 
@@ -71,10 +71,9 @@ impl<'a> CodexEnded<'a> {
         let mut used = ToolUse::default();
         for (path, Object(change)) in &self.changes.0 {
             let path = change.move_path.0.as_deref().unwrap_or(path);
-            let diff = change.unified_diff.0.as_deref().unwrap_or_default();
             match change.kind.0.as_deref() {
                 Some("delete") => tools::touched(cleaner, &mut used, path, Touch::Edited, vec![FileTouch::SOMEWHERE]),
-                _ => tools::changed(cleaner, &mut used, path, diff, change.content.0.as_deref().unwrap_or_default()),
+                _ => tools::changed(cleaner, &mut used, path, change.unified_diff, change.content),
             }
         }
         used.tool = Clean::word("apply_patch");
@@ -149,7 +148,7 @@ impl Calls {
             }
         };
         let output = Cow::Owned(call.output.clone());
-        self.emit(builder, call, ToolAnswer { output, ..ToolAnswer::default() });
+        self.emit(builder, call, ToolAnswer::ended(Outcome::Done, output));
     }
 
     pub fn answered(&mut self, builder: &mut TranscriptBuilder, id: &str, output: Cow<str>) {
@@ -173,7 +172,7 @@ impl Calls {
                     Some(code) => ToolAnswer::exited(code, Cow::Borrowed(&*printed.output)),
                     None => {
                         let outcome = outcome(&output, &call.tool);
-                        ToolAnswer { outcome, output: Cow::Borrowed(&*output), ..ToolAnswer::default() }
+                        ToolAnswer::ended(outcome, Cow::Borrowed(&*output))
                     }
                 };
                 self.emit(builder, call, ToolAnswer { chosen: chosen(&output), ..answer });
@@ -233,10 +232,8 @@ impl Calls {
                 let output = Cow::Owned(std::mem::take(&mut command.output));
                 let answer = match (exit, state) {
                     (Some(code), _) => ToolAnswer::exited(code, output),
-                    (None, script::ScriptState::Failed) => {
-                        ToolAnswer { outcome: Outcome::Failed, output, ..ToolAnswer::default() }
-                    }
-                    (None, _) => ToolAnswer { outcome: Outcome::Unknown, output, ..ToolAnswer::default() },
+                    (None, script::ScriptState::Failed) => ToolAnswer::ended(Outcome::Failed, output),
+                    (None, _) => ToolAnswer::ended(Outcome::Unknown, output),
                 };
                 return self.emit(builder, command, answer);
             }
@@ -250,7 +247,7 @@ impl Calls {
         running.sort_by_key(|call| call.number);
         for mut call in running {
             let output = Cow::Owned(std::mem::take(&mut call.output));
-            self.emit(builder, call, ToolAnswer { outcome: Outcome::Unknown, output, ..ToolAnswer::default() });
+            self.emit(builder, call, ToolAnswer::ended(Outcome::Unknown, output));
         }
         let mut open: Vec<CodexCall> = self.open.take().map(|(_, call)| call).collect();
         open.sort_by_key(|call| call.number);

@@ -20,6 +20,7 @@ use crate::transcripts::{TranscriptForm, TranscriptFormat};
 
 pub(super) static PROFILE: Profile = Profile {
     agent: AGENT,
+    install: &install::PROFILE,
     title: "Codex",
     program: "codex",
     resume: &["resume", "{}"],

@@ -12,8 +12,9 @@ use serde::Deserialize;
 
 use crate::claude_code::payload::{ClaudePayload, hook_event};
 use crate::claude_code::tool::ClaudeHookCall;
-use crate::loose::{Escaped, List, Object, Text};
-use crate::tool::{self, CommandExit, Todo, Use, UserQuestion};
+use crate::loose::{Escaped, List, Object, RawJson};
+use crate::tool::{self, CommandExit, Use, UserQuestion};
+use crate::transcripts::tools::{self, ToolAnswer, ToolArguments};
 use crate::{HookEvent, PayloadError, patch};
 
 pub const AGENT: Agent = Agent::new("codex");
@@ -21,40 +22,37 @@ pub const AGENT: Agent = Agent::new("codex");
 #[derive(Default, Deserialize)]
 #[serde(default, bound = "'de: 'a")]
 struct CodexHookInput<'a> {
-    /// A shell command, or a patch.
+    /// A patch.
     command: Escaped<'a>,
-    workdir: Text<'a>,
-    plan: List<Object<Todo<'a>>>,
     questions: List<Object<UserQuestion<'a>>>,
 }
 
 /// Parses one payload. Returns `None` for events we do not capture.
 pub(crate) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Option<HookEvent<'a>>, PayloadError> {
-    let fields: ClaudePayload<Object<CodexHookInput>, Escaped> = serde_json::from_slice(payload)?;
+    let fields: ClaudePayload<RawJson, Escaped> = serde_json::from_slice(payload)?;
     hook_event(cleaner, AGENT, payload, fields, tool_use)
 }
 
-fn tool_use<'a>(
-    cleaner: &'a Cleaner,
-    call: ClaudeHookCall<'a, Object<CodexHookInput<'a>>, Escaped<'a>>,
-) -> ToolUse<'a> {
-    let ClaudeHookCall { tool: name, input: Object(input), response, .. } = call;
+fn tool_use<'a>(cleaner: &'a Cleaner, call: ClaudeHookCall<'a, RawJson<'a>, Escaped<'a>>) -> ToolUse<'a> {
+    let ClaudeHookCall { tool: name, input, response, .. } = call;
+    let own = || serde_json::from_slice::<Object<CodexHookInput>>(input.0.as_bytes()).unwrap_or_default().0;
     let mut used = Use::new(cleaner);
     match &*name {
-        "Bash" => {
-            let (exit, output) = ending(response.unescaped());
-            tool::in_folder(&mut used, input.workdir);
-            tool::shell_with_exit(&mut used, Text(Some(input.command.unescaped())), exit, output);
-        }
         "apply_patch" => match ending(response.unescaped()) {
             (CommandExit::Code(code), output) if code != 0 => tool::failed(&mut used, output),
-            _ => patch::apply_patch(&mut used, input.command),
+            _ => patch::apply_patch(&mut used, own().command),
         },
-        "update_plan" => {
-            tool::todos(&mut used, input.plan.0.into_iter().map(|Object(step)| step.parts()));
+        "request_user_input" => answers(&mut used, own().questions, &response.unescaped()),
+        _ => {
+            let answer = match &*name {
+                "Bash" => {
+                    let (exit, output) = ending(response.unescaped());
+                    ToolAnswer::exit(exit, output)
+                }
+                _ => ToolAnswer::default(),
+            };
+            return tools::tool_use(cleaner, &name, &ToolArguments::read(input.0), &answer);
         }
-        "request_user_input" => answers(&mut used, input.questions, &response.unescaped()),
-        _ => {}
     }
     used.of(name)
 }

@@ -15,6 +15,7 @@ use crate::transcripts::{TranscriptForm, TranscriptFormat};
 
 pub(super) static PROFILE: Profile = Profile {
     agent: AGENT,
+    install: &install::PROFILE,
     title: "Copilot CLI",
     program: "copilot",
     resume: &["--resume={}"],

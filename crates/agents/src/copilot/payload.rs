@@ -9,18 +9,18 @@ use std::borrow::Cow;
 
 use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::text::{Clean, Keep};
-use cerberus_record::event::{CompactStage, Event, FileTouch, StartSource, ToolUse};
+use cerberus_record::event::{CompactStage, Event, Outcome, StartSource, ToolUse};
 use cerberus_record::id::{Agent, fnv1a};
 use cerberus_record::time::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::todos;
 use crate::key::prompt_key_prefix;
-use crate::loose::{Escaped, Object, Text, TextOrList};
+use crate::loose::{Escaped, Object, Text};
 use crate::tool::{self, CommandExit, Use};
+use crate::transcripts::tools::{self, ToolAnswer, ToolArguments};
 use crate::transcripts::use_key;
-use crate::{HookEvent, PayloadError, patch};
+use crate::{HookEvent, PayloadError};
 
 pub const AGENT: Agent = Agent::new("copilot");
 
@@ -56,20 +56,6 @@ struct ToolResult<'a> {
     text: Escaped<'a>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, bound = "'de: 'a")]
-struct CopilotHookInput<'a> {
-    path: Text<'a>,
-    command: Text<'a>,
-    file_text: Escaped<'a>,
-    new_str: Escaped<'a>,
-    /// A patch.
-    input: Escaped<'a>,
-    query: Text<'a>,
-    /// A list in Markdown.
-    todos: TextOrList<'a, Text<'a>>,
-}
-
 /// Parses one payload. Returns `None` for events we do not capture.
 pub(crate) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Option<HookEvent<'a>>, PayloadError> {
     let mut fields: CopilotPayload = serde_json::from_slice(payload)?;
@@ -100,7 +86,9 @@ pub(crate) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Optio
 fn event<'a>(cleaner: &'a Cleaner, fields: CopilotPayload<'a>, input: &'a str) -> Option<Event<'a>> {
     let failed = fields.error.0;
     match (fields.tool.0, fields.result, failed) {
-        (Some(tool), Some(Object(result)), _) => return Some(Event::Tool(tool_use(cleaner, tool, input, result))),
+        (Some(tool), Some(Object(result)), _) => {
+            return Some(Event::Tool(tool_use(cleaner, &own_name(tool), input, result)));
+        }
         (Some(tool), None, Some(error)) => {
             let mut used = Use::new(cleaner);
             tool::failed(&mut used, error);
@@ -139,30 +127,16 @@ fn own_name(tool: Cow<'_, str>) -> Cow<'_, str> {
     })
 }
 
-fn tool_use<'a>(cleaner: &'a Cleaner, name: Cow<'a, str>, input: &'a str, result: ToolResult<'a>) -> ToolUse<'a> {
-    let Object(input): Object<CopilotHookInput> = serde_json::from_slice(input.as_bytes()).unwrap_or_default();
-    let name = own_name(name);
-    let mut used = Use::new(cleaner);
-    match (&*name, result.kind.0.as_deref()) {
+fn tool_use(cleaner: &Cleaner, name: &str, input: &str, result: ToolResult) -> ToolUse<'static> {
+    let answer = match (name, result.kind.0.as_deref()) {
         ("bash", _) => {
             let (exit, output) = ending(&result.text.unescaped());
-            tool::shell_with_exit(&mut used, input.command, exit, Cow::Owned(output));
+            ToolAnswer::exit(exit, Cow::Owned(output))
         }
-        (_, Some("failure" | "denied" | "rejected")) => tool::failed(&mut used, result.text.unescaped()),
-        // Claude Code has no separate name for a patch.
-        ("apply_patch" | "edit", _) if !input.input.0.is_empty() => patch::apply_patch(&mut used, input.input),
-        ("create", _) => tool::edited(&mut used, input.path, [input.file_text], Vec::new()),
-        ("edit", _) => tool::edited(&mut used, input.path, [input.new_str], vec![FileTouch::SOMEWHERE]),
-        ("view", _) => tool::read(&mut used, input.path),
-        ("sql", _) => todos::changed(&mut used, &input.query.0.unwrap_or_default()),
-        ("update_todo", _) => {
-            if let TextOrList::Text(list) = input.todos {
-                tool::todos(&mut used, checked_items(&list));
-            }
-        }
-        _ => {}
-    }
-    used.of(name)
+        (_, Some("failure" | "denied" | "rejected")) => ToolAnswer::ended(Outcome::Failed, result.text.unescaped()),
+        _ => ToolAnswer::default(),
+    };
+    tools::tool_use(cleaner, name, &ToolArguments::read(input), &answer)
 }
 
 /// Exit code and output of a command; the last line is `<shellId: 1 completed with exit code 3>`.
@@ -174,16 +148,6 @@ fn ending(text: &str) -> (CommandExit, String) {
         Some(code) => (CommandExit::Code(code), output.to_string()),
         None => (CommandExit::Unknown, text.to_string()),
     }
-}
-
-/// `- [x] done`, `- [ ] open`.
-fn checked_items<'b>(list: &str) -> impl Iterator<Item = (Text<'b>, Text<'b>)> {
-    list.lines().filter_map(|line| {
-        let (mark, subject) =
-            line.trim_start().strip_prefix(['-', '*'])?.trim_start().strip_prefix('[')?.split_once(']')?;
-        let status = if mark.trim().eq_ignore_ascii_case("x") { "completed" } else { "pending" };
-        Some((Text(Some(Cow::Owned(subject.trim().to_string()))), Text(Some(Cow::Borrowed(status)))))
-    })
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use cerberus_record::source::MemorySource;
 use cerberus_record::time::Timestamp;
 use serde::Deserialize;
 
-use crate::loose::{Flag, Object, RawJson, Text};
+use crate::loose::{Escaped, Flag, Object, RawJson, Text};
 use crate::transcripts::tools::{ToolAnswer, ToolArguments, tool_use, unpacked};
 use crate::transcripts::{Pending, ReadTranscript, Transcript, TranscriptBuilder, UseKey};
 
@@ -70,7 +70,7 @@ struct CopilotContext<'a> {
 struct Outcomes<'a> {
     content: Text<'a>,
     #[serde(rename = "detailedContent")]
-    detailed: Text<'a>,
+    detailed: Escaped<'a>,
 }
 
 #[derive(Default, Deserialize)]
@@ -185,21 +185,18 @@ impl CopilotReader<'_> {
             true => {
                 let ended = match exit(&content) {
                     Some((code, output)) => ToolAnswer::exited(code, Cow::Borrowed(output)),
-                    None if matches!(&*tool, "bash" | "powershell") => ToolAnswer {
-                        outcome: Outcome::Unknown,
-                        output: Cow::Borrowed(&*content),
-                        ..ToolAnswer::default()
-                    },
+                    None if matches!(&*tool, "bash" | "powershell") => {
+                        ToolAnswer::ended(Outcome::Unknown, Cow::Borrowed(&*content))
+                    }
                     None => ToolAnswer::default(),
                 };
                 let chosen = content.strip_prefix("User responded: ").map(Cow::Borrowed);
-                let diff = data.result.0.detailed.0.unwrap_or_default();
-                ToolAnswer { diff, chosen: chosen.into_iter().collect(), ..ended }
+                ToolAnswer { diff: data.result.0.detailed, chosen: chosen.into_iter().collect(), ..ended }
             }
             false => {
                 let is_stopped = matches!(data.error.0.code.0.as_deref(), Some("rejected" | "denied" | "aborted"));
                 let outcome = if is_stopped { Outcome::Interrupted } else { Outcome::Failed };
-                ToolAnswer { outcome, output: data.error.0.message.0.unwrap_or_default(), ..ToolAnswer::default() }
+                ToolAnswer::ended(outcome, data.error.0.message.0.unwrap_or_default())
             }
         };
         let used = tool_use(self.builder.cleaner, &tool, &ToolArguments::read(&unpacked(&RawJson(&given))), &answer);

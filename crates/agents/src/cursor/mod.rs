@@ -13,6 +13,7 @@ use crate::host::HookRefusal;
 
 pub(super) static PROFILE: Profile = Profile {
     agent: AGENT,
+    install: &install::PROFILE,
     title: "Cursor",
     program: "cursor-agent",
     resume: &["--resume", "{}"],

@@ -8,13 +8,14 @@ use std::borrow::Cow;
 
 use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::text::{Clean, Keep};
-use cerberus_record::event::{CompactStage, Event, FileTouch, Outcome, StartSource, ToolUse};
+use cerberus_record::event::{CompactStage, Event, Outcome, StartSource, ToolUse};
 use cerberus_record::id::{Agent, fnv1a};
 use serde::Deserialize;
 
 use crate::key::prompt_key;
-use crate::loose::{Escaped, Flag, List, Object, Text};
-use crate::tool::{self, CommandExit, Todo, Use};
+use crate::loose::{Escaped, Flag, List, Object, RawJson, Text};
+use crate::tool::CommandExit;
+use crate::transcripts::tools::{self, ToolAnswer, ToolArguments};
 use crate::{HookEvent, PayloadError};
 
 pub const AGENT: Agent = Agent::new("cursor");
@@ -33,7 +34,7 @@ struct CursorPayload<'a> {
     prompt: Text<'a>,
     tool_name: Text<'a>,
     tool_use_id: Text<'a>,
-    tool_input: Object<CursorHookInput<'a>>,
+    tool_input: RawJson<'a>,
     /// JSON in a string.
     tool_output: Escaped<'a>,
     error_message: Text<'a>,
@@ -45,24 +46,8 @@ struct CursorPayload<'a> {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default, bound = "'de: 'a")]
-struct CursorHookInput<'a> {
-    command: Text<'a>,
-    working_directory: Text<'a>,
-    cwd: Text<'a>,
-    file_path: Text<'a>,
-    path: Text<'a>,
-    target_file: Text<'a>,
-    content: Escaped<'a>,
-    contents: Escaped<'a>,
-    new_string: Escaped<'a>,
-    todos: List<Object<Todo<'a>>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, bound = "'de: 'a")]
+#[serde(default, rename_all = "camelCase", bound = "'de: 'a")]
 struct CursorHookPrinted<'a> {
-    #[serde(rename = "exitCode")]
     exit_code: Text<'a>,
     stdout: Text<'a>,
     output: Text<'a>,
@@ -111,13 +96,9 @@ fn event<'a>(cleaner: &'a Cleaner, name: &str, fields: CursorPayload<'a>) -> Opt
         "postToolUse" | "PostToolUse" => Event::Tool(tool_use(cleaner, fields)?),
         "postToolUseFailure" | "PostToolUseFailure" => {
             let outcome = if fields.is_interrupt.0 { Outcome::Interrupted } else { Outcome::Failed };
-            let (tool, input) = (fields.tool_name.0?, fields.tool_input.0);
-            let mut used = Use::new(cleaner);
-            used.outcome = outcome;
-            let command = input.command;
-            tool::in_folder(&mut used, Text(input.working_directory.0.or(input.cwd.0)));
-            tool::shell(&mut used, command, Some(fields.error_message.0.unwrap_or_default()), || Cow::Borrowed(""));
-            Event::Tool(used.of(tool))
+            let answer = ToolAnswer::ended(outcome, fields.error_message.0.unwrap_or_default());
+            let arguments = ToolArguments::read(fields.tool_input.0);
+            Event::Tool(tools::tool_use(cleaner, &fields.tool_name.0?, &arguments, &answer))
         }
         "afterAgentResponse" => Event::Stop { message: message(fields.text) },
         "stop" | "Stop" => Event::Stop { message: Clean::default() },
@@ -130,28 +111,16 @@ fn event<'a>(cleaner: &'a Cleaner, name: &str, fields: CursorPayload<'a>) -> Opt
     })
 }
 
-fn tool_use<'a>(cleaner: &'a Cleaner, fields: CursorPayload<'a>) -> Option<ToolUse<'a>> {
-    let (name, Object(input)) = (fields.tool_name.0?, fields.tool_input);
-    let path = Text(input.file_path.0.or(input.path.0).or(input.target_file.0));
-    let mut used = Use::new(cleaner);
-    match &*name {
+fn tool_use(cleaner: &Cleaner, fields: CursorPayload) -> Option<ToolUse<'static>> {
+    let name = fields.tool_name.0?;
+    let answer = match &*name {
         "Shell" | "Bash" => {
             let (exit, output) = ending(&fields.tool_output.unescaped());
-            tool::in_folder(&mut used, Text(input.working_directory.0.or(input.cwd.0)));
-            tool::shell_with_exit(&mut used, input.command, exit, Cow::Owned(output));
+            ToolAnswer::exit(exit, Cow::Owned(output))
         }
-        "Write" | "Edit" | "MultiEdit" | "StrReplace" | "Delete" => {
-            let is_whole = !input.content.0.is_empty() || !input.contents.0.is_empty();
-            let lines = if is_whole { Vec::new() } else { vec![FileTouch::SOMEWHERE] };
-            tool::edited(&mut used, path, [input.content, input.contents, input.new_string], lines);
-        }
-        "Read" => tool::read(&mut used, path),
-        "TodoWrite" => {
-            tool::todos(&mut used, input.todos.0.into_iter().map(|Object(todo)| todo.parts()));
-        }
-        _ => {}
-    }
-    Some(used.of(name))
+        _ => ToolAnswer::default(),
+    };
+    Some(tools::tool_use(cleaner, &name, &ToolArguments::read(fields.tool_input.0), &answer))
 }
 
 /// Exit code and output of a command. Anything that is not JSON is all output.

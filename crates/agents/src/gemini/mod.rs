@@ -18,6 +18,7 @@ use crate::transcripts::{TranscriptForm, TranscriptFormat};
 
 pub(super) static PROFILE: Profile = Profile {
     agent: AGENT,
+    install: &install::PROFILE,
     title: "Gemini CLI",
     program: "gemini",
     resume: &["--resume", "{}"],

@@ -8,15 +8,16 @@ use std::borrow::Cow;
 
 use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::text::{Clean, Keep};
-use cerberus_record::event::{CompactStage, Event, FileTouch, StartSource, ToolUse};
+use cerberus_record::event::{CompactStage, Event, Outcome, StartSource, ToolUse};
 use cerberus_record::id::{Agent, fnv1a};
 use serde::Deserialize;
 
 use crate::key::prompt_key;
-use crate::loose::{Escaped, List, Object, Pairs, RawJson, Text};
-use crate::tool::{self, CommandExit, Todo, Use, UserQuestion};
+use crate::loose::{Escaped, Object, Pairs, RawJson, Text};
+use crate::tool::{ANSWERS_MAX, CommandExit};
+use crate::transcripts::tools::{self, ToolAnswer, ToolArguments};
 use crate::transcripts::use_key;
-use crate::{HookEvent, PayloadError, patch};
+use crate::{HookEvent, PayloadError};
 
 pub const AGENT: Agent = Agent::new("gemini");
 
@@ -33,25 +34,8 @@ struct GeminiPayload<'a> {
     prompt: Text<'a>,
     prompt_response: Text<'a>,
     tool_name: Text<'a>,
-    tool_input: Object<GeminiHookInput<'a>>,
+    tool_input: RawJson<'a>,
     tool_response: Object<GeminiHookResponse<'a>>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, bound = "'de: 'a")]
-pub(crate) struct GeminiHookInput<'a> {
-    pub file_path: Text<'a>,
-    /// The name in older versions.
-    pub absolute_path: Text<'a>,
-    pub include: List<Text<'a>>,
-    pub content: Escaped<'a>,
-    pub new_string: Escaped<'a>,
-    pub command: Text<'a>,
-    /// The folder of a command; `directory` in older versions.
-    pub dir_path: Text<'a>,
-    pub directory: Text<'a>,
-    pub todos: List<Object<Todo<'a>>>,
-    pub questions: List<Object<UserQuestion<'a>>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -79,14 +63,8 @@ struct GeminiHookFailure<'a> {
 }
 
 /// The key of a tool use, from its arguments exactly as sent; the transcript identifies it by the same text.
-pub(crate) fn key_of_arguments(cleaner: &Cleaner, payload: &[u8]) -> Result<Clean<'static>, PayloadError> {
-    #[derive(Default, Deserialize)]
-    #[serde(default, bound = "'de: 'a")]
-    struct GeminiHookGiven<'a> {
-        tool_input: RawJson<'a>,
-    }
-    let given: GeminiHookGiven = serde_json::from_slice(payload)?;
-    Ok(use_key(cleaner, given.tool_input.0, format_args!("{:016x}", fnv1a(payload))))
+pub(crate) fn key_of_arguments(cleaner: &Cleaner, arguments: &str, payload: &[u8]) -> Clean<'static> {
+    use_key(cleaner, arguments, format_args!("{:016x}", fnv1a(payload)))
 }
 
 /// Parses one payload. Returns `None` for events we do not capture.
@@ -95,12 +73,13 @@ pub(crate) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Optio
     let name = fields.hook_event_name.0.take().ok_or(PayloadError::Missing("hook_event_name"))?;
     let session = fields.session_id.0.take().filter(|id| !id.is_empty()).ok_or(PayloadError::Missing("session_id"))?;
     let cwd = fields.cwd.0.take().filter(|cwd| !cwd.is_empty()).ok_or(PayloadError::Missing("cwd"))?;
+    let arguments = fields.tool_input;
     let Some(event) = event(cleaner, &name, fields) else {
         return Ok(None);
     };
     let key = match &event {
         Event::Prompt { text } => prompt_key(text, payload),
-        Event::Tool(_) => key_of_arguments(cleaner, payload)?,
+        Event::Tool(_) => key_of_arguments(cleaner, arguments.0, payload),
         _ => Clean::hashes("", &[fnv1a(payload)]),
     };
     let session = cleaner.clean(session, Keep::NAME);
@@ -116,7 +95,9 @@ fn event<'a>(cleaner: &'a Cleaner, name: &str, fields: GeminiPayload<'a>) -> Opt
             process: None,
         },
         "BeforeAgent" => Event::Prompt { text: cleaner.clean(without_context(fields.prompt.0?), Keep::PROMPT) },
-        "AfterTool" => Event::Tool(tool_use(cleaner, fields.tool_name.0?, fields.tool_input.0, fields.tool_response.0)),
+        "AfterTool" => {
+            Event::Tool(tool_use(cleaner, &fields.tool_name.0?, fields.tool_input.0, fields.tool_response.0))
+        }
         "AfterAgent" => {
             let message = fields.prompt_response.0.unwrap_or_default();
             Event::Stop { message: cleaner.clean(without_repeated_end(&message), Keep::MESSAGE) }
@@ -164,39 +145,17 @@ pub(crate) fn without_context(prompt: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-fn tool_use<'a>(
-    cleaner: &'a Cleaner,
-    name: Cow<'a, str>,
-    input: GeminiHookInput<'a>,
-    response: GeminiHookResponse<'a>,
-) -> ToolUse<'a> {
-    let mut used = Use::new(cleaner);
-    match (&*name, response.error) {
+fn tool_use(cleaner: &Cleaner, name: &str, arguments: &str, response: GeminiHookResponse) -> ToolUse<'static> {
+    let answer = match (name, response.error) {
         ("run_shell_command", _) => {
             let (exit, output) = ending(&response.for_model.unescaped());
-            tool::in_folder(&mut used, Text(input.dir_path.0.or(input.directory.0)));
-            tool::shell_with_exit(&mut used, input.command, exit, Cow::Owned(output));
+            ToolAnswer::exit(exit, Cow::Owned(output))
         }
-        (_, Some(Object(failure))) => tool::failed(&mut used, failure.message.0.unwrap_or_default()),
-        ("write_file" | "replace", None) => {
-            let lines = patch::unified(response.shown.0.diff);
-            let is_whole = &*name == "write_file" && lines == [FileTouch::SOMEWHERE];
-            let lines = if is_whole { Vec::new() } else { lines };
-            tool::edited(&mut used, input.file_path, [input.content, input.new_string], lines);
-        }
-        ("read_file", None) => tool::read(&mut used, Text(input.file_path.0.or(input.absolute_path.0))),
-        ("read_many_files", None) => {
-            // A glob pattern is not a file.
-            let is_plain = |path: &Text| path.0.as_deref().is_some_and(|path| !path.contains(['*', '?', '{', '[']));
-            input.include.0.into_iter().filter(is_plain).for_each(|path| tool::read(&mut used, path));
-        }
-        ("write_todos", None) => {
-            tool::todos(&mut used, input.todos.0.into_iter().map(|Object(todo)| todo.parts()));
-        }
-        ("ask_user", None) => answers(&mut used, input.questions, &response.for_model.unescaped()),
-        _ => {}
-    }
-    used.of(name)
+        (_, Some(Object(failure))) => ToolAnswer::ended(Outcome::Failed, failure.message.0.unwrap_or_default()),
+        ("ask_user", None) => ToolAnswer { chosen: chosen(&response.for_model.unescaped()), ..ToolAnswer::default() },
+        _ => ToolAnswer { diff: response.shown.0.diff, ..ToolAnswer::default() },
+    };
+    tools::tool_use(cleaner, name, &ToolArguments::read(arguments), &answer)
 }
 
 /// Exit code and output of a command: `Output: …`, then labelled lines, some of which may be missing.
@@ -220,20 +179,24 @@ fn ending(for_model: &str) -> (CommandExit, String) {
     (exit, if output == "(empty)" { String::new() } else { output.to_string() })
 }
 
-/// `{"answers":{"0":"…"}}`, by question number.
-fn answers<'a>(used: &mut Use<'a>, questions: List<Object<UserQuestion<'a>>>, for_model: &str) {
+/// The answers to the questions in their order, from `{"answers": {"0": "…"}}`; empty where there is none.
+fn chosen(for_model: &str) -> Vec<Cow<'static, str>> {
     #[derive(Default, Deserialize)]
     #[serde(default, bound = "'de: 'b")]
     struct Given<'b> {
         answers: Pairs<'b>,
     }
-    let Ok(Object(given)) = serde_json::from_slice::<Object<Given>>(for_model.as_bytes()) else { return };
+    let Object(given) = serde_json::from_slice::<Object<Given>>(for_model.as_bytes()).unwrap_or_default();
     let answer = |number: usize| {
         let number = number.to_string();
-        given.answers.0.iter().find(|(key, _)| **key == number).map(|(_, answer)| Cow::Owned(answer.to_string()))
+        given
+            .answers
+            .0
+            .iter()
+            .find(|(key, _)| **key == number)
+            .map_or_else(String::new, |(_, answer)| answer.to_string())
     };
-    let asked = questions.0.into_iter().enumerate();
-    tool::answers(used, asked.filter_map(|(number, Object(asked))| Some((asked.question.0?, answer(number)?))));
+    (0..ANSWERS_MAX).map(|number| Cow::Owned(answer(number))).collect()
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use cerberus_record::event::Outcome;
 use cerberus_record::id::fnv1a;
 use serde::Deserialize;
 
-use super::payload::without_context;
+use super::payload::{ShownEdit, without_context};
 use crate::loose::{List, Object, RawJson, Text, TextOrList};
 use crate::transcripts::tools::{ToolAnswer, ToolArguments, tool_use};
 use crate::transcripts::{MESSAGES_MAX, ReadTranscript, Transcript, TranscriptBuilder, UseKey};
@@ -65,7 +65,7 @@ struct GeminiCall<'a> {
     timestamp: Text<'a>,
     result: TextOrList<'a, Object<GeminiPart<'a>>>,
     #[serde(rename = "resultDisplay")]
-    display: Object<GeminiDisplay<'a>>,
+    display: Object<ShownEdit<'a>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -88,13 +88,6 @@ pub(crate) struct GeminiFunctionResponse<'a> {
 pub(crate) struct GeminiResponse<'a> {
     pub output: Text<'a>,
     pub error: Text<'a>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, bound = "'de: 'a")]
-pub(crate) struct GeminiDisplay<'a> {
-    #[serde(rename = "fileDiff")]
-    pub diff: Text<'a>,
 }
 
 /// How many of the last messages may still grow, and how long they may be together.
@@ -224,13 +217,10 @@ impl GeminiReader<'_> {
         let answer = match call.status.0.as_deref() {
             Some("success") => {
                 let (exit, output) = exit(&printed);
-                ToolAnswer {
-                    diff: call.display.0.diff.0.unwrap_or_default(),
-                    ..ToolAnswer::exited(exit, Cow::Borrowed(output))
-                }
+                ToolAnswer { diff: call.display.0.diff, ..ToolAnswer::exited(exit, Cow::Borrowed(output)) }
             }
-            Some("error") => ToolAnswer { outcome: Outcome::Failed, output: printed, ..ToolAnswer::default() },
-            Some("cancelled") => ToolAnswer { outcome: Outcome::Interrupted, output: printed, ..ToolAnswer::default() },
+            Some("error") => ToolAnswer::ended(Outcome::Failed, printed),
+            Some("cancelled") => ToolAnswer::ended(Outcome::Interrupted, printed),
             _ => {
                 let key = UseKey::Given { arguments: call.args.0, id: &id };
                 return self.builder.in_flight(key, self.builder.at, &name, &arguments);

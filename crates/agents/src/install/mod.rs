@@ -1,7 +1,6 @@
-//! The supported agents. One file per agent says where the agent keeps its files and how we are installed into them.
+//! Where agents keep their files and how we are installed into them. A file in each agent's own folder says it.
 //!
-//! To add an agent, add a file here and an entry to [`ALL`]. This folder knows the user's environment only through
-//! [`Surroundings`].
+//! This folder knows the user's environment only through [`Surroundings`].
 
 mod profile;
 mod surroundings;
@@ -11,36 +10,20 @@ pub mod wiring;
 
 use cerberus_record::id::Agent;
 
-use crate::claude_code::install as claude_code;
-use crate::cline::install as cline;
-use crate::codex::install as codex;
-use crate::copilot::install as copilot;
-use crate::cursor::install as cursor;
-use crate::gemini::install as gemini;
-use crate::opencode::install as opencode;
-use crate::qwen_code::install as qwen_code;
-
 pub use profile::{
     FileEntry, HookTrust, InstallScope, NOTES_BY_FOLDER, NotesFile, Profile, SessionFile, SettingsFile, TrustedHooks,
     first_lines, folder_name, in_dir,
 };
 pub use surroundings::Surroundings;
 
-/// Every agent that we can be installed into, in display order.
-pub const ALL: [&Profile; 8] = [
-    &claude_code::PROFILE,
-    &codex::PROFILE,
-    &gemini::PROFILE,
-    &opencode::PROFILE,
-    &cursor::PROFILE,
-    &copilot::PROFILE,
-    &qwen_code::PROFILE,
-    &cline::PROFILE,
-];
+/// How Cerberus is installed into each agent, in display order.
+pub fn all() -> impl Iterator<Item = &'static Profile> {
+    crate::ALL.into_iter().map(|profile| profile.install)
+}
 
 impl Profile {
     pub fn of(agent: Agent) -> Option<&'static Profile> {
-        ALL.into_iter().find(|profile| profile.agent == agent)
+        crate::profile(agent).map(|profile| profile.install)
     }
 
     /// The name of its program on PATH.

@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,9 +32,7 @@ fn files(root: &Path, scope: InstallScope) -> Vec<(&'static Profile, SettingsFil
     let home = root.join("user");
     let variable = |name: &str| (name == "HOME").then(|| OsString::from(&home));
     let surroundings = Surroundings::new(&variable, root.join("project"));
-    let all = ALL
-        .into_iter()
-        .flat_map(|profile| (profile.files)(&surroundings, scope).into_iter().map(move |f| (profile, f)));
+    let all = all().flat_map(|profile| (profile.files)(&surroundings, scope).into_iter().map(move |f| (profile, f)));
     // A file without parts only holds trust.
     all.filter(|(_, file)| !file.parts.is_empty()).collect()
 }
@@ -283,10 +281,8 @@ fn environment_variables_move_an_agents_folder() {
     }
     let nowhere = Surroundings::new(&|_| None, PathBuf::from("/project"));
     assert!(
-        ALL.iter()
-            .all(|profile| (profile.files)(&nowhere, InstallScope::User).is_empty() && !profile.is_found(&nowhere))
+        all().all(|profile| (profile.files)(&nowhere, InstallScope::User).is_empty() && !profile.is_found(&nowhere))
     );
-    let agents: BTreeSet<_> = ALL.iter().map(|profile| profile.agent.name()).collect();
-    assert_eq!(agents, crate::ALL.iter().map(|profile| profile.agent.name()).collect());
-    assert!(ALL.iter().all(|profile| !profile.program().is_empty()));
+    assert!(crate::ALL.iter().all(|profile| profile.install.agent == profile.agent));
+    assert!(all().all(|profile| !profile.program().is_empty()));
 }

@@ -16,6 +16,7 @@ use crate::transcripts::{TranscriptForm, TranscriptFormat, WholeReader};
 
 pub(super) static PROFILE: Profile = Profile {
     agent: AGENT,
+    install: &install::PROFILE,
     title: "opencode",
     program: "opencode",
     resume: &["--session", "{}"],

@@ -5,26 +5,25 @@
 //! opencode a subagent is a session of its own; the plugin reports it as part of its parent. Plugins for other agents
 //! send the same messages with other tools.
 
-use std::borrow::Cow;
-
 use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::text::{Clean, Keep};
-use cerberus_record::event::{CompactStage, Event, FileTouch, StartSource, ToolUse};
+use cerberus_record::event::{CompactStage, Event, StartSource, ToolUse};
 use cerberus_record::id::{Agent, fnv1a};
 use cerberus_record::source::MemorySource;
 use serde::Deserialize;
 
 use crate::key::prompt_key;
-use crate::loose::{Escaped, Flag, List, Object, Text};
-use crate::tool::{self, CommandExit, Todo, Use, UserQuestion};
-use crate::{HookEvent, PayloadError, patch};
+use crate::loose::{Escaped, Flag, List, RawJson, Text};
+use crate::tool::CommandExit;
+use crate::transcripts::tools::{self, ToolAnswer, ToolArguments};
+use crate::{HookEvent, PayloadError};
 
 pub const AGENT: Agent = Agent::new("opencode");
 
-/// A message of one of our plugins. The type of tool arguments differs by agent.
+/// A message of one of our plugins.
 #[derive(Default, Deserialize)]
-#[serde(default, bound = "'de: 'a, Args: Default + Deserialize<'de>")]
-pub(crate) struct OpencodeHookMessage<'a, Args> {
+#[serde(default, bound = "'de: 'a")]
+pub(crate) struct OpencodeHookMessage<'a> {
     event: Text<'a>,
     #[serde(rename = "sessionID")]
     session: Text<'a>,
@@ -34,7 +33,7 @@ pub(crate) struct OpencodeHookMessage<'a, Args> {
     reason: Text<'a>,
     text: Text<'a>,
     pub tool: Text<'a>,
-    pub args: Args,
+    pub args: RawJson<'a>,
     pub output: Text<'a>,
     pub error: Text<'a>,
     exit: Text<'a>,
@@ -44,39 +43,22 @@ pub(crate) struct OpencodeHookMessage<'a, Args> {
     headless: Flag,
 }
 
-/// The arguments of opencode's tools, under its own names.
-#[derive(Default, Deserialize)]
-#[serde(default, bound = "'de: 'a")]
-struct OpencodeHookArgs<'a> {
-    command: Text<'a>,
-    workdir: Text<'a>,
-    #[serde(rename = "filePath")]
-    file_path: Text<'a>,
-    content: Escaped<'a>,
-    #[serde(rename = "newString")]
-    new_string: Escaped<'a>,
-    #[serde(rename = "patchText")]
-    patch_text: Escaped<'a>,
-    todos: List<Object<Todo<'a>>>,
-    questions: List<Object<UserQuestion<'a>>>,
-}
-
 /// Parses one message. Returns `None` for events we do not capture.
 pub(crate) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Option<HookEvent<'a>>, PayloadError> {
     parse_message(cleaner, AGENT, payload, tool_use)
 }
 
 /// Reads the tool use in a message.
-type ReadUse<'a, Args> = fn(&'a Cleaner, OpencodeHookMessage<'a, Args>) -> Option<ToolUse<'a>>;
+type ReadUse<'a> = fn(&'a Cleaner, OpencodeHookMessage<'a>) -> Option<ToolUse<'a>>;
 
 /// Parses one message of the plugin for `agent`.
-pub(crate) fn parse_message<'a, Args: Default + Deserialize<'a>>(
+pub(crate) fn parse_message<'a>(
     cleaner: &'a Cleaner,
     agent: Agent,
     payload: &'a [u8],
-    tool_use: ReadUse<'a, Args>,
+    tool_use: ReadUse<'a>,
 ) -> Result<Option<HookEvent<'a>>, PayloadError> {
-    let mut fields: OpencodeHookMessage<Args> = serde_json::from_slice(payload)?;
+    let mut fields: OpencodeHookMessage = serde_json::from_slice(payload)?;
     let name = fields.event.0.take().ok_or(PayloadError::Missing("event"))?;
     let session = fields.session.0.take().filter(|id| !id.is_empty()).ok_or(PayloadError::Missing("sessionID"))?;
     let cwd = fields.cwd.0.take().filter(|cwd| !cwd.is_empty()).ok_or(PayloadError::Missing("cwd"))?;
@@ -93,11 +75,11 @@ pub(crate) fn parse_message<'a, Args: Default + Deserialize<'a>>(
     Ok(Some(HookEvent { agent, session, cwd, key, event, untyped }))
 }
 
-fn event<'a, Args>(
+fn event<'a>(
     cleaner: &'a Cleaner,
     name: &str,
-    fields: OpencodeHookMessage<'a, Args>,
-    tool_use: ReadUse<'a, Args>,
+    fields: OpencodeHookMessage<'a>,
+    tool_use: ReadUse<'a>,
 ) -> Option<Event<'a>> {
     let message = |text: Text<'a>| cleaner.clean(text.0.unwrap_or_default(), Keep::MESSAGE);
     Some(match name {
@@ -118,37 +100,20 @@ fn event<'a, Args>(
     })
 }
 
-fn tool_use<'a>(
-    cleaner: &'a Cleaner,
-    fields: OpencodeHookMessage<'a, Object<OpencodeHookArgs<'a>>>,
-) -> Option<ToolUse<'a>> {
-    let (name, Object(args)) = (fields.tool.0?, fields.args);
-    let mut used = Use::new(cleaner);
-    match &*name {
+fn tool_use<'a>(cleaner: &'a Cleaner, fields: OpencodeHookMessage<'a>) -> Option<ToolUse<'a>> {
+    let tool = fields.tool.0?;
+    let answer = match &*tool {
         "bash" => {
             let exit = fields.exit.0.and_then(|code| code.parse().ok()).map_or(CommandExit::Unknown, CommandExit::Code);
-            tool::in_folder(&mut used, args.workdir);
-            tool::shell_with_exit(&mut used, args.command, exit, fields.output.0.unwrap_or_default());
-        }
-        "write" => tool::edited(&mut used, args.file_path, [args.content], Vec::new()),
-        "edit" => tool::edited(&mut used, args.file_path, [args.new_string], patch::unified(fields.diff)),
-        "patch" | "apply_patch" => patch::apply_patch(&mut used, args.patch_text),
-        "multiedit" => tool::edited(&mut used, args.file_path, [], vec![FileTouch::SOMEWHERE]),
-        "read" => tool::read(&mut used, args.file_path),
-        "todowrite" => {
-            tool::todos(&mut used, args.todos.0.into_iter().map(|Object(todo)| todo.parts()));
+            ToolAnswer::exit(exit, fields.output.0.unwrap_or_default())
         }
         "question" => {
-            let questions = args.questions.0.into_iter().map(|Object(asked)| asked.question.0);
-            let pairs = questions.zip(fields.answers.0.into_iter().map(|answer| answer.0));
-            let answered = |(question, answer): (Option<Cow<'a, str>>, Option<Cow<'a, str>>)| {
-                Some((question?, answer.filter(|answer| !answer.is_empty())?))
-            };
-            tool::answers(&mut used, pairs.filter_map(answered));
+            let chosen = fields.answers.0.into_iter().map(|answer| answer.0.unwrap_or_default());
+            ToolAnswer { chosen: chosen.collect(), ..ToolAnswer::default() }
         }
-        _ => {}
-    }
-    Some(used.of(name))
+        _ => ToolAnswer { diff: fields.diff, ..ToolAnswer::default() },
+    };
+    Some(tools::tool_use(cleaner, &tool, &ToolArguments::read(fields.args.0), &answer))
 }
 
 #[cfg(test)]

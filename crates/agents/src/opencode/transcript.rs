@@ -9,7 +9,7 @@ use cerberus_record::event::Outcome;
 use cerberus_record::time::Timestamp;
 use serde::Deserialize;
 
-use crate::loose::{Flag, List, Object, RawJson, Text};
+use crate::loose::{Escaped, Flag, List, Object, RawJson, Text};
 use crate::transcripts::tools::{ToolAnswer, ToolArguments, tool_use};
 use crate::transcripts::{MESSAGES_MAX, Transcript, TranscriptBuilder, UseKey};
 
@@ -86,7 +86,7 @@ struct OpencodeState<'a> {
 #[serde(default, bound = "'de: 'a")]
 struct OpencodeMetadata<'a> {
     exit: Text<'a>,
-    diff: Text<'a>,
+    diff: Escaped<'a>,
     answers: List<List<Text<'a>>>,
 }
 
@@ -183,14 +183,14 @@ fn used(builder: &mut TranscriptBuilder, part: OpencodePart) {
             let joined =
                 |texts: List<Text>| texts.0.into_iter().filter_map(|text| text.0).collect::<Vec<_>>().join(", ");
             let chosen = state.metadata.0.answers.0.into_iter().map(|texts| Cow::Owned(joined(texts))).collect();
-            let diff = state.metadata.0.diff.0.unwrap_or_default();
+            let diff = state.metadata.0.diff;
             ToolAnswer { diff, chosen, ..ToolAnswer::exited(exit, state.output.0.unwrap_or_default()) }
         }
         Some("error") => {
             let error = state.error.0.unwrap_or_default();
             let is_stopped = error.starts_with("The user rejected") || error.contains("aborted");
             let outcome = if is_stopped { Outcome::Interrupted } else { Outcome::Failed };
-            ToolAnswer { outcome, output: error, ..ToolAnswer::default() }
+            ToolAnswer::ended(outcome, error)
         }
         _ => return builder.in_flight(UseKey::Id(&call), builder.at, &tool, &arguments),
     };

@@ -14,6 +14,7 @@ use crate::transcripts::{TranscriptForm, TranscriptFormat};
 
 pub(super) static PROFILE: Profile = Profile {
     agent: AGENT,
+    install: &install::PROFILE,
     title: "Qwen Code",
     program: "qwen",
     resume: &["--resume", "{}"],

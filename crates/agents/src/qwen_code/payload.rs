@@ -7,54 +7,46 @@
 use std::borrow::Cow;
 
 use cerberus_record::clean::Cleaner;
-use cerberus_record::event::{Event, FileTouch, Outcome, ToolUse};
+use cerberus_record::event::{Event, Outcome, ToolUse};
 use cerberus_record::id::Agent;
 
 use crate::claude_code::payload::{ClaudePayload, hook_event};
 use crate::claude_code::tool::ClaudeHookCall;
-use crate::gemini::payload::{GeminiHookInput, GeminiHookResponse, key_of_arguments};
-use crate::loose::{Object, Text};
-use crate::tool::{self, CommandExit, Use};
-use crate::{HookEvent, PayloadError, patch};
+use crate::gemini::payload::{GeminiHookResponse, key_of_arguments};
+use crate::loose::{Object, RawJson};
+use crate::tool::CommandExit;
+use crate::transcripts::tools::{self, ToolAnswer, ToolArguments};
+use crate::{HookEvent, PayloadError};
 
 pub const AGENT: Agent = Agent::new("qwen-code");
 
 /// Parses one payload. Returns `None` for events we do not capture.
 pub(crate) fn parse<'a>(cleaner: &'a Cleaner, payload: &'a [u8]) -> Result<Option<HookEvent<'a>>, PayloadError> {
-    let fields: ClaudePayload<Object<GeminiHookInput>, Object<GeminiHookResponse>> = serde_json::from_slice(payload)?;
+    let fields: ClaudePayload<RawJson, Object<GeminiHookResponse>> = serde_json::from_slice(payload)?;
+    let mut arguments = "";
+    let tool_use = |cleaner, call: ClaudeHookCall<'a, RawJson<'a>, _>| {
+        arguments = call.input.0;
+        tool_use(cleaner, call)
+    };
     let mut hook_event = hook_event(cleaner, AGENT, payload, fields, tool_use)?;
     if let Some(HookEvent { key, event: Event::Tool(_), .. }) = &mut hook_event {
-        *key = key_of_arguments(cleaner, payload)?;
+        *key = key_of_arguments(cleaner, arguments, payload);
     }
     Ok(hook_event)
 }
 
-fn tool_use<'a>(
-    cleaner: &'a Cleaner,
-    call: ClaudeHookCall<'a, Object<GeminiHookInput<'a>>, Object<GeminiHookResponse<'a>>>,
-) -> ToolUse<'a> {
-    let ClaudeHookCall { tool: name, input: Object(input), response: Object(response), error, outcome } = call;
-    let mut used = Use::new(cleaner);
-    used.outcome = outcome;
-    match &*name {
-        "run_shell_command" => {
+fn tool_use(cleaner: &Cleaner, call: ClaudeHookCall<RawJson, Object<GeminiHookResponse>>) -> ToolUse<'static> {
+    let ClaudeHookCall { tool, input, response: Object(response), error, outcome } = call;
+    let answer = match (&*tool, outcome) {
+        ("run_shell_command", _) => {
             let (exit, output) = ending(&error.unwrap_or_else(|| response.for_model.unescaped()));
             let exit = if outcome == Outcome::Interrupted { CommandExit::Interrupted } else { exit };
-            tool::in_folder(&mut used, Text(input.dir_path.0.or(input.directory.0)));
-            tool::shell_with_exit(&mut used, input.command, exit, Cow::Owned(output));
+            ToolAnswer::exit(exit, Cow::Owned(output))
         }
-        _ if outcome != Outcome::Done => tool::failed(&mut used, error.unwrap_or_default()),
-        "write_file" | "edit" => {
-            let lines = patch::unified(response.shown.0.diff);
-            let is_whole = &*name == "write_file" && lines == [FileTouch::SOMEWHERE];
-            let lines = if is_whole { Vec::new() } else { lines };
-            tool::edited(&mut used, input.file_path, [input.content, input.new_string], lines);
-        }
-        "read_file" => tool::read(&mut used, input.file_path),
-        "todo_write" => tool::todos(&mut used, input.todos.0.into_iter().map(|Object(todo)| todo.parts())),
-        _ => {}
-    }
-    used.of(name)
+        (_, Outcome::Done) => ToolAnswer { diff: response.shown.0.diff, ..ToolAnswer::default() },
+        _ => ToolAnswer::ended(outcome, error.unwrap_or_default()),
+    };
+    tools::tool_use(cleaner, &tool, &ToolArguments::read(input.0), &answer)
 }
 
 /// Exit code and output of a command: labelled lines around `Output: …`.

@@ -11,10 +11,10 @@ use cerberus_record::time::Timestamp;
 use serde::Deserialize;
 
 use super::payload::ending;
-use crate::gemini::transcript::{GeminiDisplay, GeminiFunctionResponse, GeminiResponse};
+use crate::gemini::payload::ShownEdit;
+use crate::gemini::transcript::{GeminiFunctionResponse, GeminiResponse};
 use crate::loose::{Flag, List, Object, RawJson, Text};
 use crate::stream::{Count, Speaker, StreamEvent};
-use crate::tool::CommandExit;
 use crate::transcripts::tools::{ToolAnswer, ToolArguments, tool_use};
 use crate::transcripts::{MESSAGES_MAX, Pending, ReadTranscript, Transcript, TranscriptBuilder, UseKey};
 
@@ -95,7 +95,7 @@ struct Details<'a> {
 struct CallResult<'a> {
     status: Text<'a>,
     #[serde(rename = "resultDisplay")]
-    display: Object<GeminiDisplay<'a>>,
+    display: Object<ShownEdit<'a>>,
 }
 
 pub(crate) fn begin(cleaner: &Cleaner) -> Box<dyn ReadTranscript + '_> {
@@ -202,25 +202,13 @@ impl QwenReader<'_> {
             let Object(GeminiResponse { output, error }) = response.response;
             let printed = output.0.or(error.0).unwrap_or_default();
             let answer = match (result.status.0.as_deref(), &*name) {
-                (Some("cancelled"), _) => {
-                    ToolAnswer { outcome: Outcome::Interrupted, output: printed, ..ToolAnswer::default() }
+                (Some("cancelled"), _) => ToolAnswer::ended(Outcome::Interrupted, printed),
+                (_, "run_shell_command") => {
+                    let (exit, output) = ending(&printed);
+                    ToolAnswer::exit(exit, Cow::Owned(output))
                 }
-                (_, "run_shell_command") => match ending(&printed) {
-                    (CommandExit::Code(code), output) => ToolAnswer::exited(code, Cow::Owned(output)),
-                    (CommandExit::Interrupted, output) => ToolAnswer {
-                        outcome: Outcome::Interrupted,
-                        output: Cow::Owned(output),
-                        ..ToolAnswer::default()
-                    },
-                    (CommandExit::Unknown, output) => {
-                        ToolAnswer { outcome: Outcome::Unknown, output: Cow::Owned(output), ..ToolAnswer::default() }
-                    }
-                },
-                (Some("error"), _) => ToolAnswer { outcome: Outcome::Failed, output: printed, ..ToolAnswer::default() },
-                _ => {
-                    let diff = result.display.0.diff.0.clone().unwrap_or_default();
-                    ToolAnswer { output: printed, diff, ..ToolAnswer::default() }
-                }
+                (Some("error"), _) => ToolAnswer::ended(Outcome::Failed, printed),
+                _ => ToolAnswer { output: printed, diff: result.display.0.diff, ..ToolAnswer::default() },
             };
             let used = tool_use(self.builder.cleaner, &name, &ToolArguments::read(&arguments), &answer);
             self.builder.tool(UseKey::Given { arguments: &arguments, id: &id }, used);

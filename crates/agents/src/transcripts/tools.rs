@@ -1,17 +1,18 @@
-//! What is kept of the tool uses of Cline, Codex, Copilot, Gemini, opencode and Qwen Code.
+//! What is kept of the tool uses of all agents but Claude Code.
 //!
-//! Their tool names do not clash, so one table serves all. File contents are scanned for names and dropped.
+//! Their tool names do not clash, so one table serves all, for hooks and transcripts alike. File contents are scanned for
+//! names and dropped. Patches in hooks of Codex are read without unescaping them.
 
 use std::borrow::Cow;
 
 use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::text::Keep;
-use cerberus_record::event::{Outcome, ToolUse, Touch};
+use cerberus_record::event::{FileTouch, Outcome, ToolUse, Touch};
 use cerberus_record::path;
 use serde::Deserialize;
 
 use crate::loose::{Escaped, List, Object, RawJson, Text, TextOrList};
-use crate::tool::{Todo, Use, UserQuestion};
+use crate::tool::{CommandExit, Todo, Use, UserQuestion};
 use crate::{copilot, patch, tool};
 
 /// What a tool does.
@@ -29,13 +30,12 @@ enum Verb {
 
 fn verb(tool: &str) -> Verb {
     match tool {
-        "Bash" | "bash" | "powershell" | "shell" | "run_shell_command" | "run_commands" => Verb::Run,
-        "edit" | "create" | "str_replace_editor" | "write" | "multiedit" | "write_file" | "replace" | "editor" => {
-            Verb::Edit
-        }
+        "Bash" | "Shell" | "bash" | "powershell" | "shell" | "run_shell_command" | "run_commands" => Verb::Run,
+        "edit" | "create" | "str_replace_editor" | "write" | "multiedit" | "write_file" | "replace" | "editor"
+        | "Write" | "Edit" | "MultiEdit" | "StrReplace" | "Delete" => Verb::Edit,
         "apply_patch" | "patch" => Verb::Patch,
-        "read" | "view" | "read_file" => Verb::Read,
-        "update_plan" | "update_todo" | "todowrite" | "write_todos" | "todo_write" => Verb::List,
+        "read" | "view" | "read_file" | "read_files" | "read_many_files" | "Read" => Verb::Read,
+        "TodoWrite" | "update_plan" | "update_todo" | "todowrite" | "write_todos" | "todo_write" => Verb::List,
         "ask_user" | "question" | "request_user_input" | "ask_question" => Verb::Ask,
         "exit_plan_mode" => Verb::Plan,
         "sql" => Verb::Query,
@@ -52,30 +52,38 @@ pub struct ToolArguments<'a> {
     dir_path: Text<'a>,
     directory: Text<'a>,
     working_directory: Text<'a>,
+    cwd: Text<'a>,
     pub session_id: Text<'a>,
     pub cell_id: Text<'a>,
     pub path: Text<'a>,
+    #[serde(alias = "filePath")]
     file_path: Text<'a>,
-    #[serde(rename = "filePath")]
-    opencode_path: Text<'a>,
     absolute_path: Text<'a>,
-    pub content: Text<'a>,
-    file_text: Text<'a>,
-    new_str: Text<'a>,
-    pub new_text: Text<'a>,
-    new_string: Text<'a>,
-    #[serde(rename = "newString")]
-    opencode_string: Text<'a>,
+    target_file: Text<'a>,
+    files: List<Object<ReadFile<'a>>>,
+    include: List<Text<'a>>,
+    #[serde(alias = "contents")]
+    pub content: Escaped<'a>,
+    file_text: Escaped<'a>,
+    new_str: Escaped<'a>,
+    pub new_text: Escaped<'a>,
+    #[serde(alias = "newString")]
+    new_string: Escaped<'a>,
     pub input: Text<'a>,
-    #[serde(rename = "patchText")]
-    patch_text: Text<'a>,
-    patch: Text<'a>,
+    #[serde(alias = "patchText")]
+    patch: Escaped<'a>,
     todos: TextOrList<'a, Object<Todo<'a>>>,
     plan: TextOrList<'a, Object<Todo<'a>>>,
     query: Text<'a>,
     summary: Text<'a>,
     question: Text<'a>,
     questions: List<Object<UserQuestion<'a>>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, bound = "'de: 'a")]
+struct ReadFile<'a> {
+    path: Text<'a>,
 }
 
 impl<'a> ToolArguments<'a> {
@@ -104,18 +112,31 @@ impl<'a> ToolArguments<'a> {
     }
 
     fn touched_path(&self) -> Option<&str> {
-        let paths = [&self.path, &self.file_path, &self.opencode_path, &self.absolute_path];
+        let paths = [&self.path, &self.file_path, &self.absolute_path, &self.target_file];
         paths.into_iter().find_map(|path| path.0.as_deref()).filter(|path| !path.is_empty())
     }
 
-    fn new_texts(&self) -> impl Iterator<Item = &str> {
-        let texts =
-            [&self.content, &self.file_text, &self.new_str, &self.new_text, &self.new_string, &self.opencode_string];
-        texts.into_iter().filter_map(|text| text.0.as_deref())
+    fn read_paths(&self) -> impl Iterator<Item = &str> {
+        let listed = self.files.0.iter().filter_map(|Object(file)| file.path.0.as_deref());
+        // A glob pattern is not a file.
+        let included = self.include.0.iter().filter_map(|path| path.0.as_deref());
+        let included = included.filter(|path| !path.contains(['*', '?', '{', '[']));
+        self.touched_path().into_iter().chain(listed).chain(included)
     }
 
-    fn patch_text(&self) -> Option<&str> {
-        [&self.input, &self.patch_text, &self.patch].into_iter().find_map(|text| text.0.as_deref())
+    fn new_texts(&self) -> [Escaped<'a>; 5] {
+        [self.content, self.file_text, self.new_str, self.new_text, self.new_string]
+    }
+
+    fn has_whole_text(&self) -> bool {
+        !self.content.0.is_empty() || !self.file_text.0.is_empty()
+    }
+
+    fn patch_text(&self) -> Cow<'_, str> {
+        match self.patch.0 {
+            "" => self.input.0.as_deref().map_or(Cow::Borrowed(""), |patch| Cow::Owned(escaped(patch))),
+            patch => Cow::Borrowed(patch),
+        }
     }
 
     fn question_texts(&self) -> impl Iterator<Item = &str> {
@@ -128,8 +149,9 @@ impl<'a> ToolArguments<'a> {
     /// What a use is about: a command, or the first file that is touched.
     pub fn target(&self, tool: &str) -> Option<String> {
         let named = self.command_line().or_else(|| self.touched_path().map(Cow::Borrowed)).map(Cow::into_owned);
-        let patch = self.patch_text().filter(|_| matches!(verb(tool), Verb::Patch));
-        named.or_else(|| patch::first_file(patch?))
+        let patch =
+            || matches!(verb(tool), Verb::Patch).then(|| patch::first_file(&Escaped(&self.patch_text()).unescaped()));
+        named.or_else(|| patch()?)
     }
 }
 
@@ -147,7 +169,7 @@ pub struct ToolAnswer<'a> {
     pub outcome: Outcome,
     pub output: Cow<'a, str>,
     /// The change to its one file.
-    pub diff: Cow<'a, str>,
+    pub diff: Escaped<'a>,
     /// The user's choices, one per question.
     pub chosen: Vec<Cow<'a, str>>,
 }
@@ -155,10 +177,21 @@ pub struct ToolAnswer<'a> {
 impl<'a> ToolAnswer<'a> {
     /// A command that exited. A failure starts with its exit code, as in the agents' own messages.
     pub fn exited(code: i64, output: Cow<'a, str>) -> ToolAnswer<'a> {
-        let (outcome, output) = match code {
-            0 => (Outcome::Done, output),
-            _ => (Outcome::Failed, Cow::Owned(format!("Exit code {code}\n{output}"))),
-        };
+        match code {
+            0 => ToolAnswer::ended(Outcome::Done, output),
+            _ => ToolAnswer::ended(Outcome::Failed, Cow::Owned(format!("Exit code {code}\n{output}"))),
+        }
+    }
+
+    pub(crate) fn exit(exit: CommandExit, output: Cow<'a, str>) -> ToolAnswer<'a> {
+        match exit {
+            CommandExit::Code(code) => ToolAnswer::exited(code, output),
+            CommandExit::Interrupted => ToolAnswer::ended(Outcome::Interrupted, output),
+            CommandExit::Unknown => ToolAnswer::ended(Outcome::Unknown, output),
+        }
+    }
+
+    pub fn ended(outcome: Outcome, output: Cow<'a, str>) -> ToolAnswer<'a> {
         ToolAnswer { outcome, output, ..ToolAnswer::default() }
     }
 }
@@ -170,8 +203,7 @@ pub fn tool_use(
     arguments: &ToolArguments<'_>,
     answer: &ToolAnswer<'_>,
 ) -> ToolUse<'static> {
-    let (new_texts, diff) = (arguments.new_texts().map(escaped).collect::<Vec<_>>(), escaped(&answer.diff));
-    let patch_text = escaped(arguments.patch_text().unwrap_or_default());
+    let patch_text = arguments.patch_text();
     let path = Text(arguments.touched_path().map(Cow::Borrowed));
     let mut used = Use::new(cleaner);
     used.outcome = answer.outcome;
@@ -180,24 +212,33 @@ pub fn tool_use(
             let output = Cow::Borrowed(&*answer.output);
             let has_error_text = !answer.outcome.may_be_done() && !output.is_empty();
             let error = has_error_text.then(|| output.clone());
-            let folders = [&arguments.workdir, &arguments.dir_path, &arguments.directory, &arguments.working_directory];
+            let ToolArguments { workdir, dir_path, directory, working_directory, cwd, .. } = arguments;
+            let folders = [workdir, dir_path, directory, working_directory, cwd];
             let folder = folders.into_iter().find_map(|folder| folder.0.as_deref());
             tool::in_folder(&mut used, Text(folder.map(Cow::Borrowed)));
             tool::shell(&mut used, Text(arguments.command_line()), error, || output);
         }
         _ if !answer.outcome.may_be_done() => tool::failed(&mut used, Cow::Borrowed(&*answer.output)),
+        // Some have no name of its own for a patch.
+        Verb::Edit if path.0.is_none() && !patch_text.is_empty() => {
+            patch::apply_patch(&mut used, Escaped(&patch_text));
+        }
         Verb::Edit => {
+            let lines = patch::unified(answer.diff);
             // New text without a diff is the whole file.
-            let is_whole = diff.is_empty() && (arguments.content.0.is_some() || arguments.file_text.0.is_some());
-            let lines = if is_whole { Vec::new() } else { patch::unified(Escaped(&diff)) };
-            tool::edited(&mut used, path, new_texts.iter().map(|text| Escaped(text)), lines);
+            let is_whole = lines == [FileTouch::SOMEWHERE] && arguments.has_whole_text();
+            let lines = if is_whole { Vec::new() } else { lines };
+            tool::edited(&mut used, path, arguments.new_texts(), lines);
         }
         Verb::Patch => patch::apply_patch(&mut used, Escaped(&patch_text)),
-        Verb::Read => tool::read(&mut used, path),
+        Verb::Read => {
+            arguments.read_paths().for_each(|path| tool::read(&mut used, Text(Some(Cow::Borrowed(path)))));
+        }
         Verb::List => todos(&mut used, arguments),
         Verb::Ask => {
             let chosen = answer.chosen.iter().map(|chosen| Cow::Borrowed(&**chosen));
-            tool::answers(&mut used, arguments.question_texts().map(Cow::Borrowed).zip(chosen));
+            let answered = arguments.question_texts().map(Cow::Borrowed).zip(chosen);
+            tool::answers(&mut used, answered.filter(|(_, chosen)| !chosen.is_empty()));
         }
         Verb::Plan => used.plan = arguments.summary.0.as_deref().map(|plan| cleaner.clean(plan, Keep::PROMPT)),
         Verb::Query => copilot::todos::changed(&mut used, arguments.query.0.as_deref().unwrap_or_default()),
@@ -207,12 +248,11 @@ pub fn tool_use(
 }
 
 /// A change given as a diff, or as the whole new file.
-pub fn changed(cleaner: &Cleaner, used: &mut ToolUse<'static>, path: &str, diff: &str, content: &str) {
-    let (diff, content) = (escaped(diff), escaped(content));
-    let added = Escaped(&diff).lines().filter_map(|line| line.0.strip_prefix('+')).map(Escaped);
-    let lines = if diff.is_empty() { Vec::new() } else { patch::unified(Escaped(&diff)) };
+pub fn changed(cleaner: &Cleaner, used: &mut ToolUse<'static>, path: &str, diff: Escaped, content: Escaped) {
+    let added = diff.lines().filter_map(|line| line.0.strip_prefix('+')).map(Escaped);
+    let lines = if diff.0.is_empty() { Vec::new() } else { patch::unified(diff) };
     let mut one = Use::with(cleaner, std::mem::take(used));
-    tool::edited(&mut one, Text(Some(Cow::Borrowed(path))), added.chain([Escaped(&content)]), lines);
+    tool::edited(&mut one, Text(Some(Cow::Borrowed(path))), added.chain([content]), lines);
     *used = one.into_owned();
 }
 
@@ -231,7 +271,7 @@ pub fn resolve_paths(cleaner: &Cleaner, used: &mut ToolUse<'static>, cwd: &str) 
 }
 
 /// The text with JSON escapes, which is what the name and patch parsers read.
-fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let quoted = serde_json::to_string(text).unwrap_or_default();
     quoted.strip_prefix('"').and_then(|inside| inside.strip_suffix('"')).unwrap_or_default().to_string()
 }

@@ -61,7 +61,7 @@ const FILES_PER_FOLD: usize = 50;
 
 /// The agents whose transcripts can be read, sorted by name.
 fn known() -> impl Iterator<Item = (Agent, &'static TranscriptFiles)> {
-    let mut known = install::ALL.to_vec();
+    let mut known: Vec<_> = install::all().collect();
     known.sort_by_key(|profile| profile.agent.name());
     known.into_iter().filter_map(|profile| Some((profile.agent, profile.transcripts?)))
 }

@@ -57,7 +57,7 @@ pub struct UninstallArgs {
 pub(super) struct SelectionArgs {
     #[arg(long = "agent", value_name = "NAME", num_args = 1.., hide_possible_values = true)]
     #[arg(help = format!("The agents: {} [default: every agent found]", names(|_| true)))]
-    #[arg(value_parser = PossibleValuesParser::new(install::ALL.map(|profile| profile.agent.name())))]
+    #[arg(value_parser = PossibleValuesParser::new(install::all().map(|profile| profile.agent.name())))]
     pub(super) agents: Vec<String>,
 
     /// user: your own settings; project: the settings in this project's folder
@@ -176,7 +176,7 @@ impl SelectionArgs {
     fn named(&self) -> Vec<&'static Profile> {
         let is_named =
             |profile: &&Profile| self.agents.is_empty() || self.agents.iter().any(|name| name == profile.agent.name());
-        install::ALL.into_iter().filter(is_named).collect()
+        install::all().filter(is_named).collect()
     }
 
     fn is_wanted(&self, profile: &Profile, surroundings: &Surroundings) -> bool {

@@ -4,24 +4,20 @@
 //! Unpacking gives exactly what was packed, without the name of the session, which may change. Bytes of another form
 //! give `None`.
 
-use cerberus_record::event::Severity;
-use cerberus_record::fact::{ClosedAs, Closing, ClosingTarget, Fact, FactKind};
+use cerberus_record::fact::{Closing, Fact, FactKind};
 use cerberus_record::id::SessionId;
-use cerberus_record::packed::{Packer, Unpacker};
-use cerberus_record::runs::{self, OutcomeTrust, Run, RunCommand, RunVerdict, Runner};
+use cerberus_record::runs::{Run, RunCommand};
 use cerberus_record::source::MemorySource;
 use cerberus_record::time::Timestamp;
+use serde::Serialize;
 
 use super::failing::SessionRun;
 use super::rank::{PastPrompt, SessionWork, TouchedFile};
 use super::stopped::{Quotable, Sentence, WorkDone};
 use super::{KnownFact, Settlement};
 
-const RUN_KINDS: [runs::Kind; 3] = [runs::Kind::Test, runs::Kind::Build, runs::Kind::Lint];
 /// Where facts come from.
 pub const SOURCES: [&str; 7] = ["hook", "import", "agent", "record", "seed", "model", "team"];
-
-const VERDICTS: [RunVerdict; 4] = [RunVerdict::Green, RunVerdict::Red, RunVerdict::Empty, RunVerdict::Unknown];
 
 /// What a session said and settled, without its work on files.
 #[derive(Debug, Default)]
@@ -33,25 +29,28 @@ pub struct SessionWords {
     pub last_edit: Option<KnownFact>,
 }
 
-pub fn pack_work(work: &SessionWork) -> Vec<u8> {
-    let mut packer = Packer::default();
-    packer.list(&work.touched, |packer, touched| {
-        packer.text(&touched.path);
-        packer.number(touched.edits as u64);
-        packer.number(touched.reads as u64);
-        packer.option(touched.last_edit, |packer, at| packer.signed(at.millis()));
-        packer.option(touched.last_read, |packer, at| packer.signed(at.millis()));
-    });
-    packer.list(&work.mentions, |packer, path| packer.text(path));
-    packer.list(&work.prompts, |packer, prompt| {
-        packer.text(&prompt.terms);
-        packer.list(&prompt.paths, |packer, path| packer.text(path));
-        packer.list(&prompt.edited, |packer, place| packer.number(*place as u64));
-    });
-    packer.packed()
+/// Where a fact, a settlement or a run stands among the others.
+type EventPosition = (Timestamp, i64);
+
+/// The terms of a prompt, the paths in it, and which files were edited after it.
+type PackedPrompt<'a> = (&'a str, Vec<&'a str>, Vec<usize>);
+
+type PackedFact = (Fact, EventPosition, String);
+type PackedSettlement = (Closing, EventPosition);
+type PackedRun = (RunCommand, Run, EventPosition);
+type PackedTurn = (Timestamp, String, Option<MemorySource>, Vec<Sentence>, Vec<Sentence>);
+
+/// Nothing that is packed fails to be.
+fn packed(value: &impl Serialize) -> Vec<u8> {
+    postcard::to_allocvec(value).unwrap_or_default()
 }
 
-/// What is wanted of a session's work besides the files it touched.
+pub fn pack_work(work: &SessionWork) -> Vec<u8> {
+    let prompts: Vec<_> = work.prompts.iter().map(|prompt| (&prompt.terms, &prompt.paths, &prompt.edited)).collect();
+    packed(&(&work.touched, &work.mentions, prompts))
+}
+
+/// What a brief needs of a session's work. The files are always read.
 #[derive(Clone, Copy, Debug)]
 pub struct WantedWork {
     pub mentions: bool,
@@ -61,233 +60,92 @@ pub struct WantedWork {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WantedPrompts {
     None,
-    /// Only the path-like words in them.
+    /// Only the paths in them.
     Paths,
     All,
 }
 
 pub fn unpack_work(bytes: &[u8], session: SessionId, wanted: WantedWork) -> Option<SessionWork> {
-    let mut unpacker = Unpacker::new(bytes)?;
-    let touched = unpacker.list(|unpacker| {
-        let (path, edits, reads) = (unpacker.string()?, unpacker.count()?, unpacker.count()?);
-        let last_edit = unpacker.option(time)?;
-        let last_read = unpacker.option(time)?;
-        let last_at = last_edit.max(last_read)?;
-        Some(TouchedFile { path, edits, reads, last_at, last_edit, last_read })
-    })?;
-    let mut work = SessionWork { session, touched, mentions: Vec::new(), prompts: Vec::new() };
-    match wanted.mentions {
-        true => work.mentions = unpacker.list(Unpacker::string)?,
-        false => unpacker.skip_list(Unpacker::skip_text)?,
-    }
-    match wanted.prompts {
-        WantedPrompts::None => {}
-        WantedPrompts::Paths => work.prompts = unpacker.list(unpack_prompt_paths)?,
-        WantedPrompts::All => work.prompts = unpacker.list(unpack_prompt)?,
-    }
-    Some(work)
+    let (touched, rest) = postcard::take_from_bytes::<Vec<TouchedFile>>(bytes).ok()?;
+    let (mentions, rest) = postcard::take_from_bytes::<Vec<&str>>(rest).ok()?;
+    let prompts: Vec<PackedPrompt> = match wanted.prompts {
+        WantedPrompts::None => Vec::new(),
+        WantedPrompts::Paths | WantedPrompts::All => postcard::from_bytes(rest).ok()?,
+    };
+    let prompt = |(terms, paths, edited): PackedPrompt| {
+        let paths = strings(paths);
+        match wanted.prompts {
+            WantedPrompts::All => PastPrompt { terms: terms.to_string(), paths, edited },
+            WantedPrompts::None | WantedPrompts::Paths => PastPrompt { paths, ..PastPrompt::default() },
+        }
+    };
+    let mentions = if wanted.mentions { strings(mentions) } else { Vec::new() };
+    Some(SessionWork { session, touched, mentions, prompts: prompts.into_iter().map(prompt).collect() })
 }
 
-fn unpack_prompt(unpacker: &mut Unpacker) -> Option<PastPrompt> {
-    Some(PastPrompt {
-        terms: unpacker.string()?,
-        paths: unpacker.list(Unpacker::string)?,
-        edited: unpacker.list(Unpacker::count)?,
-    })
-}
-
-fn unpack_prompt_paths(unpacker: &mut Unpacker) -> Option<PastPrompt> {
-    unpacker.skip_text()?;
-    let paths = unpacker.list(Unpacker::string)?;
-    unpacker.skip_list(Unpacker::number)?;
-    Some(PastPrompt { paths, ..PastPrompt::default() })
+fn strings(texts: Vec<&str>) -> Vec<String> {
+    texts.into_iter().map(str::to_string).collect()
 }
 
 pub fn pack_said(said: &SessionWords) -> Vec<u8> {
-    let mut packer = Packer::default();
-    packer.list(&said.facts, |packer, (known, source)| {
-        pack_fact(packer, &known.fact);
-        pack_position(packer, known.at, known.event);
-        packer.place(&SOURCES, *source);
-    });
-    packer.list(&said.settlements, |packer, settlement| {
-        let (kind, target) = match &settlement.closing.target {
-            ClosingTarget::Reference(reference) => (None, reference),
-            ClosingTarget::Code(kind, code) => (Some(*kind), code),
-        };
-        packer.option(kind, |packer, kind| packer.place(&FactKind::ALL, kind));
-        packer.text(target);
-        packer.flag(settlement.closing.outcome == ClosedAs::Done);
-        pack_position(packer, settlement.at, settlement.event);
-    });
-    packer.option(said.last_edit.as_ref(), |packer, known| {
-        packer.text(known.fact.path.as_deref().unwrap_or_default());
-        pack_position(packer, known.at, known.event);
-    });
-    packer.packed()
+    let facts = said.facts.iter().map(|(known, source)| (&known.fact, (known.at, known.event), source));
+    let settlements = said.settlements.iter().map(|settled| (&settled.closing, (settled.at, settled.event)));
+    let last_edit = said.last_edit.as_ref().map(|known| (&known.fact, (known.at, known.event)));
+    packed(&(facts.collect::<Vec<_>>(), settlements.collect::<Vec<_>>(), last_edit))
 }
 
-/// Facts of other kinds are left out.
+/// Only the facts of the wanted kinds.
 pub fn unpack_said(bytes: &[u8], session: &SessionId, is_wanted: impl Fn(FactKind) -> bool) -> Option<SessionWords> {
-    let mut unpacker = Unpacker::new(bytes)?;
-    let mut facts = Vec::new();
-    for _ in 0..unpacker.count()? {
-        let kind = unpacker.place(&FactKind::ALL)?;
-        match is_wanted(kind) {
-            true => {
-                let fact = unpack_fact(&mut unpacker, kind)?;
-                let (at, event) = position(&mut unpacker)?;
-                facts.push((KnownFact { fact, session: session.clone(), at, event }, unpacker.place(&SOURCES)?));
-            }
-            false => {
-                skip_fact(&mut unpacker)?;
-                position(&mut unpacker)?;
-                unpacker.number()?;
-            }
-        }
-    }
-    let settlements = unpacker.list(|unpacker| {
-        let kind = unpacker.option(|unpacker| unpacker.place(&FactKind::ALL))?;
-        let target = unpacker.string()?;
-        let target = match kind {
-            Some(kind) => ClosingTarget::Code(kind, target),
-            None => ClosingTarget::Reference(target),
-        };
-        let outcome = if unpacker.flag()? { ClosedAs::Done } else { ClosedAs::Dropped };
-        let (at, event) = position(unpacker)?;
-        Some(Settlement { closing: Closing { target, outcome }, session: session.clone(), at, event })
-    })?;
-    let last_edit = unpacker.option(|unpacker| {
-        let fact = Fact::file(FactKind::File, unpacker.text()?);
-        let (at, event) = position(unpacker)?;
-        Some(KnownFact { fact, session: session.clone(), at, event })
-    })?;
-    Some(SessionWords { facts, settlements, last_edit })
+    type PackedSaid = (Vec<PackedFact>, Vec<PackedSettlement>, Option<(Fact, EventPosition)>);
+    let (facts, settlements, last_edit): PackedSaid = postcard::from_bytes(bytes).ok()?;
+    let known = |fact, (at, event)| KnownFact { fact, session: session.clone(), at, event };
+    let settled = |(closing, (at, event))| Settlement { closing, session: session.clone(), at, event };
+    let sourced = |(fact, position, source): PackedFact| {
+        Some((known(fact, position), SOURCES.into_iter().find(|known| *known == source)?))
+    };
+    let wanted = facts.into_iter().filter(|(fact, _, _)| is_wanted(fact.kind));
+    Some(SessionWords {
+        facts: wanted.map(sourced).collect::<Option<_>>()?,
+        settlements: settlements.into_iter().map(settled).collect(),
+        last_edit: last_edit.map(|(fact, position)| known(fact, position)),
+    })
 }
 
+/// What the tools of a session did is not packed: it depends on other turns.
 pub fn pack_turns(turns: &[Quotable]) -> Vec<u8> {
-    let mut packer = Packer::default();
-    packer.list(turns, |packer, turn| {
-        packer.signed(turn.at.millis());
-        packer.text(&turn.beginning);
-        packer.option(turn.sender, |packer, sender| packer.place(&MemorySource::ALL, sender));
-        for sentences in [&turn.request, &turn.reply] {
-            packer.list(sentences, |packer, sentence| {
-                packer.text(&sentence.text);
-                packer.text(&sentence.heading);
-                packer.flag(sentence.is_row);
-                packer.number(sentence.names as u64);
-                packer.number(sentence.tokens as u64);
-                packer.list(&sentence.words, |packer, word| packer.whole(*word));
-            });
-        }
-    });
-    packer.packed()
+    let turns = turns.iter().map(|turn| (turn.at, &turn.beginning, turn.sender, &turn.request, &turn.reply));
+    packed(&turns.collect::<Vec<_>>())
 }
 
 pub fn unpack_turns(bytes: &[u8], session: &SessionId) -> Option<Vec<Quotable>> {
-    let sentence = |unpacker: &mut Unpacker| {
-        let (text, heading) = (unpacker.string()?, unpacker.string()?);
-        let (is_row, names, tokens) = (unpacker.flag()?, unpacker.count()?, unpacker.count()?);
-        Some(Sentence { text, heading, is_row, names, tokens, words: unpacker.list(Unpacker::whole)? })
+    let turns: Vec<PackedTurn> = postcard::from_bytes(bytes).ok()?;
+    let turn = |(at, beginning, sender, request, reply)| Quotable {
+        session: session.clone(),
+        at,
+        beginning,
+        request,
+        sender,
+        reply,
+        part: WorkDone::default(),
     };
-    Unpacker::new(bytes)?.list(|unpacker| {
-        let (at, beginning) = (time(unpacker)?, unpacker.string()?);
-        let sender = unpacker.option(|unpacker| unpacker.place(&MemorySource::ALL))?;
-        let (request, reply) = (unpacker.list(sentence)?, unpacker.list(sentence)?);
-        Some(Quotable { session: session.clone(), at, beginning, request, sender, reply, part: WorkDone::default() })
-    })
+    Some(turns.into_iter().map(turn).collect())
 }
 
 pub fn pack_runs(runs: &[SessionRun]) -> Vec<u8> {
-    let mut packer = Packer::default();
-    packer.list(runs, |packer, ran| {
-        packer.place(&RUN_KINDS, ran.command.kind);
-        packer.place(Runner::ALL, ran.command.runner);
-        packer.text(&ran.command.key);
-        let OutcomeTrust { success, failure, silence } = ran.command.trust;
-        [success, failure, silence].into_iter().for_each(|flag| packer.flag(flag));
-        packer.place(&VERDICTS, ran.run.verdict);
-        for names in [&ran.run.passed, &ran.run.failed, &ran.run.problems] {
-            packer.list(names, |packer, name| packer.text(name));
-        }
-        for count in [ran.run.passed_count, ran.run.failed_count] {
-            packer.option(count, |packer, count| packer.number(count.into()));
-        }
-        pack_position(packer, ran.at, ran.event);
-    });
-    packer.packed()
+    packed(&runs.iter().map(|ran| (&ran.command, &ran.run, (ran.at, ran.event))).collect::<Vec<_>>())
 }
 
 pub fn unpack_runs(bytes: &[u8], session: &SessionId) -> Option<Vec<SessionRun>> {
-    Unpacker::new(bytes)?.list(|unpacker| {
-        let (kind, runner, key) = (unpacker.place(&RUN_KINDS)?, unpacker.place(Runner::ALL)?, unpacker.string()?);
-        let trust = OutcomeTrust { success: unpacker.flag()?, failure: unpacker.flag()?, silence: unpacker.flag()? };
-        let verdict = unpacker.place(&VERDICTS)?;
-        let passed = unpacker.list(Unpacker::string)?;
-        let failed = unpacker.list(Unpacker::string)?;
-        let problems = unpacker.list(Unpacker::string)?;
-        let passed_count = unpacker.option(|unpacker| u32::try_from(unpacker.number()?).ok())?;
-        let failed_count = unpacker.option(|unpacker| u32::try_from(unpacker.number()?).ok())?;
-        let (at, event) = position(unpacker)?;
-        let command = RunCommand { kind, runner, key, trust };
-        let run = Run { verdict, passed, failed, passed_count, failed_count, problems };
-        Some(SessionRun { command, run, session: session.clone(), at, event })
-    })
-}
-
-fn pack_fact(packer: &mut Packer, fact: &Fact) {
-    packer.place(&FactKind::ALL, fact.kind);
-    packer.option(fact.severity, |packer, severity| packer.place(&Severity::ALL, severity));
-    packer.text(&fact.code);
-    packer.text(&fact.text);
-    for text in [&fact.path, &fact.reference, &fact.why, &fact.custom_key] {
-        packer.option(text.as_deref(), Packer::text);
-    }
-}
-
-/// The rest of a fact whose kind was read.
-fn unpack_fact(unpacker: &mut Unpacker, kind: FactKind) -> Option<Fact> {
-    Some(Fact {
-        kind,
-        severity: unpacker.option(|unpacker| unpacker.place(&Severity::ALL))?,
-        code: unpacker.string()?,
-        text: unpacker.string()?,
-        path: unpacker.option(Unpacker::string)?,
-        reference: unpacker.option(Unpacker::string)?,
-        why: unpacker.option(Unpacker::string)?,
-        custom_key: unpacker.option(Unpacker::string)?,
-    })
-}
-
-/// The same, without copying anything.
-fn skip_fact(unpacker: &mut Unpacker) -> Option<()> {
-    unpacker.option(Unpacker::number)?;
-    unpacker.skip_text()?;
-    unpacker.skip_text()?;
-    for _ in 0..4 {
-        unpacker.option(Unpacker::skip_text)?;
-    }
-    Some(())
-}
-
-/// Both are large, so they are not worth shortening.
-fn pack_position(packer: &mut Packer, at: Timestamp, event: i64) {
-    packer.whole(at.millis() as u64);
-    packer.whole(event as u64);
-}
-
-fn position(unpacker: &mut Unpacker) -> Option<(Timestamp, i64)> {
-    Some((Timestamp::from_millis(unpacker.whole()? as i64), unpacker.whole()? as i64))
-}
-
-fn time(unpacker: &mut Unpacker) -> Option<Timestamp> {
-    unpacker.signed().map(Timestamp::from_millis)
+    let runs: Vec<PackedRun> = postcard::from_bytes(bytes).ok()?;
+    let ran = |(command, run, (at, event))| SessionRun { command, run, session: session.clone(), at, event };
+    Some(runs.into_iter().map(ran).collect())
 }
 
 #[cfg(test)]
 mod tests {
-    use cerberus_record::event::Outcome;
+    use cerberus_record::event::{Outcome, Severity};
+    use cerberus_record::fact::{ClosedAs, ClosingTarget};
+    use cerberus_record::runs;
 
     use super::super::stopped::Turn;
     use super::*;

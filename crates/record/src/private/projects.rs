@@ -6,10 +6,11 @@
 
 use memchr::memchr2;
 
-use super::{MARK, words};
+use super::texts::{MARK, Speech, change, change_said_in_use, said, said_in_use, without_words};
+use super::words;
 use crate::clean::Cleaner;
 use crate::clean::text::{Clean, Keep};
-use crate::event::{Event, Task, ToolUse};
+use crate::event::{Event, Note, ToolUse};
 use crate::fact::FactKind;
 
 /// Commands that change the folder, and options that name one.
@@ -30,32 +31,13 @@ pub struct OtherProjects<'q> {
 impl OtherProjects<'_> {
     /// The event as it may be stored; `None` if nothing in it leads elsewhere.
     pub fn hide<'a>(&self, event: &Event<'a>) -> Option<Event<'a>> {
+        let hide = |text: &str, keep, _: Speech| self.text(text, keep);
         Some(match event {
             Event::Tool(used) => self.tool(used)?,
-            Event::Prompt { text } => Event::Prompt { text: self.text(text, Keep::PROMPT)? },
-            Event::Stop { message } => Event::Stop { message: self.text(message, Keep::MESSAGE)? },
-            Event::SubagentStop { message } => Event::SubagentStop { message: self.text(message, Keep::MESSAGE)? },
-            Event::StopFailure { error } => Event::StopFailure { error: self.text(error, Keep::ERROR)? },
-            Event::Compact { stage, summary: Some(summary) } => {
-                Event::Compact { stage: *stage, summary: Some(self.text(summary, Keep::MESSAGE)?) }
+            Event::Note(note) if note.kind == FactKind::File && self.is_file_shut(&note.text) => {
+                let kept = Event::Note(Note { text: Clean::word(MARK), ..note.clone() });
+                said(&kept, &hide).unwrap_or(kept)
             }
-            Event::Task(task) => Event::Task(self.task(task)?),
-            Event::Note(note) => {
-                let mut kept = note.clone();
-                if note.kind == FactKind::File && self.is_file_shut(&note.text) {
-                    kept.text = Clean::word(MARK);
-                }
-                self.change(&mut kept.text, Keep::SUBJECT);
-                kept.why.iter_mut().for_each(|why| self.change(why, Keep::SUBJECT));
-                return (kept != *note).then_some(Event::Note(kept));
-            }
-            Event::Quote(quotation) => {
-                let mut kept = quotation.clone();
-                self.change(&mut kept.text, Keep::PROMPT);
-                kept.why.iter_mut().for_each(|why| self.change(why, Keep::SUBJECT));
-                return (kept != *quotation).then_some(Event::Quote(kept));
-            }
-            Event::AgentNotes { text } => Event::AgentNotes { text: self.text(text, Keep::NOTES)? },
             Event::Named(named) if self.is_file_shut(&named.path) => Event::Pulse,
             Event::Recover(recovery) => {
                 let mut kept = recovery.clone();
@@ -67,10 +49,10 @@ impl OtherProjects<'_> {
             Event::Seed(codes) => {
                 let mut kept = codes.clone();
                 kept.retain(|code| !self.is_named_in(code));
-                kept.summary.iter_mut().for_each(|text| self.change(text, Keep::MESSAGE));
+                kept.summary.iter_mut().for_each(|text| change(text, Keep::MESSAGE, Speech::Spoken, &hide));
                 return (kept != *codes).then_some(Event::Seed(kept));
             }
-            _ => return None,
+            _ => said(event, &hide)?,
         })
     }
 
@@ -82,12 +64,9 @@ impl OtherProjects<'_> {
         if used.command.as_deref().is_some_and(|command| self.is_led_to_from(command, folder.to_string(), 0)) {
             return Some(Event::Pulse);
         }
-        let texts = used.error.iter().chain(&used.output).chain(&used.plan);
-        let answers = used.answers.iter().flat_map(|(asked, given)| [asked, given]);
-        let tasks =
-            used.todos.iter().flatten().chain(&used.task).chain(&used.tasks).filter_map(|task| task.subject.as_ref());
+        let mut texts = used.error.iter().chain(&used.output).chain(said_in_use(used));
         let is_touched = used.files.iter().any(|file| self.is_file_shut(&file.path));
-        if !is_touched && !texts.chain(answers).chain(tasks).any(|text| self.is_named_in(text)) {
+        if !is_touched && !texts.any(|text| self.is_named_in(text)) {
             return None;
         }
         let mut kept = ToolUse { failure: None, ..used.clone() };
@@ -102,22 +81,8 @@ impl OtherProjects<'_> {
         }
         kept.error = kept.error.and_then(|text| self.without_lines(text));
         kept.output = kept.output.and_then(|text| self.without_lines(text));
-        kept.plan.iter_mut().for_each(|text| self.change(text, Keep::MESSAGE));
-        for (asked, given) in &mut kept.answers {
-            self.change(asked, Keep::SUBJECT);
-            self.change(given, Keep::SUBJECT);
-        }
-        for task in kept.todos.iter_mut().flatten().chain(&mut kept.task).chain(&mut kept.tasks) {
-            if let Some(hidden) = self.task(task) {
-                *task = hidden;
-            }
-        }
+        change_said_in_use(&mut kept, &|text, keep, _| self.text(text, keep));
         (kept != *used).then_some(Event::Tool(kept))
-    }
-
-    fn task<'a>(&self, task: &Task<'a>) -> Option<Task<'a>> {
-        let subject = self.text(task.subject.as_ref()?, Keep::SUBJECT)?;
-        Some(Task { subject: Some(subject), ..task.clone() })
     }
 
     fn is_file_shut(&self, path: &str) -> bool {
@@ -127,26 +92,9 @@ impl OtherProjects<'_> {
         }
     }
 
-    fn change<'a>(&self, text: &mut Clean<'a>, keep: Keep) {
-        if let Some(hidden) = self.text(text, keep) {
-            *text = hidden;
-        }
-    }
-
     /// The text with such paths hidden; `None` if it has none.
-    fn text<'a>(&self, text: &str, keep: Keep) -> Option<Clean<'a>> {
-        let mut out = String::new();
-        let mut kept = 0;
-        for (start, word) in self.paths(text) {
-            out.push_str(&text[kept..start]);
-            out.push_str(MARK);
-            kept = start + word.len();
-        }
-        if kept == 0 {
-            return None;
-        }
-        out.push_str(&text[kept..]);
-        Some(self.cleaner.clean(out, keep))
+    fn text(&self, text: &str, keep: Keep) -> Option<Clean<'static>> {
+        without_words(self.cleaner, text, self.paths(text), keep)
     }
 
     /// An output without the lines that name such a path; `None` if nothing is left.
@@ -322,6 +270,8 @@ mod tests {
         assert_eq!(kept.output.as_deref(), Some("warning: src/b.rs"));
         let said = hidden(&Event::Prompt { text: clean("Compare ~/shut/plan.md with src/plan.md, please.") });
         assert_eq!(said, Some(Event::Prompt { text: clean("Compare [private] with src/plan.md, please.") }));
+        let title = |text| Event::Title { text: clean(text), is_users: false };
+        assert_eq!(hidden(&title("Repair ~/shut/plan.md")), Some(title("Repair [private]")));
         let recovery = Recovery {
             actions: vec![clean("carried over 1 fact"), clean("recorded interrupted work: cd ../../shut && ls")],
             in_flight: vec![clean("cd ../../shut && cargo test harbour")],

@@ -1,7 +1,7 @@
 //! `go test` and its wrappers. Without `-v`, only failing tests are named; passing ones are reported per package.
 
 use super::problems::is_missing_package;
-use super::report::{RunReport, counts, leading_number, without_time};
+use super::report::{RunReport, leading_number, sum_of, without_time};
 
 pub(super) fn read(lines: &[&str], report: &mut RunReport) {
     let is_summed = lines.iter().any(|line| line.starts_with("DONE ") && line.contains(" test"));
@@ -47,17 +47,12 @@ fn package(line: &str, report: &mut RunReport) {
 fn gotestsum(line: &str, report: &mut RunReport) -> bool {
     if let Some(rest) = line.strip_prefix("DONE ") {
         let numbers = rest.rsplit_once(" in ").map_or(rest, |(numbers, _)| numbers);
-        let (mut ran, mut failed, mut skipped) = (0u32, 0u32, 0u32);
-        for (number, word) in counts(numbers, &[',']) {
-            match word {
-                "test" | "tests" => ran = number,
-                "failure" | "failures" => failed = number,
-                "skipped" => skipped = number,
-                "error" | "errors" => report.red(),
-                _ => {}
-            }
+        let sum = |words| sum_of(numbers, ',', words);
+        if sum("error errors").is_some() {
+            report.red();
         }
-        report.count(ran.saturating_sub(failed).saturating_sub(skipped), failed);
+        let number = |words| sum(words).unwrap_or(0);
+        report.count_of(number("test tests"), number("failure failures"), number("skipped"));
         return true;
     }
     if let Some(rest) = line.strip_prefix("=== FAIL: ") {

@@ -2,7 +2,7 @@
 //! › name`, `file > suite > name`. If a runner prints a tree, they are joined with ` › `.
 
 use super::Runner;
-use super::report::{RunReport, counts, indented, leading_number, without_time};
+use super::report::{RunReport, SummaryWords, indented, leading_number, sum_of, without_time};
 
 /// Nobody nests suites deeper than this.
 const DEPTH_MAX: usize = 16;
@@ -61,22 +61,8 @@ pub(super) fn detect(lines: &[&str]) -> Option<Runner> {
     })
 }
 
-/// `2 failed, 3 passed` → the number of each.
-fn add_counts(numbers: &str, separators: &[char], report: &mut RunReport) {
-    let (mut passed, mut failed, mut known) = (0u32, 0u32, false);
-    for (number, word) in counts(numbers, separators) {
-        match word {
-            "passed" => passed = number,
-            "failed" => failed = number,
-            "skipped" | "todo" | "pending" | "total" | "flaky" => {}
-            _ => continue,
-        }
-        known = true;
-    }
-    if known {
-        report.count(passed, failed);
-    }
-}
+const SUMMARY: SummaryWords =
+    SummaryWords { passed: "passed", failed: "failed", others: "skipped todo pending total flaky" };
 
 /// The text after one of `marks`.
 fn marked<'a>(trimmed: &'a str, marks: &[char]) -> Option<&'a str> {
@@ -120,7 +106,7 @@ fn jest(lines: &[&str], report: &mut RunReport) {
         } else if trimmed.is_empty() {
             tree = None;
         } else if let Some(rest) = line.strip_prefix("Tests:") {
-            add_counts(rest, &[','], report);
+            report.tally(rest, ',', &SUMMARY);
         } else if trimmed.starts_with("No tests found") {
             report.empty();
         } else if let Some(name) = line.strip_prefix("  ● ") {
@@ -153,9 +139,9 @@ fn vitest(lines: &[&str], report: &mut RunReport) {
                 None => report.red(),
             }
         } else if let Some(rest) = trimmed.strip_prefix("Tests  ") {
-            add_counts(rest.split('(').next().unwrap_or(rest), &['|'], report);
+            report.tally(rest.split('(').next().unwrap_or(rest), '|', &SUMMARY);
         } else if let Some(rest) = trimmed.strip_prefix("Test Files  ") {
-            if counts(rest, &['|']).any(|(number, word)| word == "failed" && number > 0) {
+            if sum_of(rest, '|', "failed").is_some_and(|number| number > 0) {
                 report.red();
             }
         } else if trimmed.starts_with("No test files found") {
@@ -275,19 +261,11 @@ fn node_spec(lines: &[&str], report: &mut RunReport) {
         // A suite's own result is printed at the suite's indentation.
         if tree.suites.last().is_some_and(|(at, suite)| *at == indent && *suite == without_time(test)) {
             tree.suites.pop();
-        } else if is_failure {
-            report.fail(&tree.name(indent, test));
         } else {
-            report.pass(&tree.name(indent, test));
+            report.named(&tree.name(indent, test), is_failure);
         }
     }
-    match (passed, failed) {
-        // If only the failures passed a filter, that does not mean that nothing passed.
-        (None, Some(0)) => report.green(),
-        (None, Some(_)) => report.red(),
-        (Some(passed), failed) => report.count(passed, failed.unwrap_or(0)),
-        (None, None) => {}
-    }
+    report.pass_and_fail(passed, failed);
     if !report.has_failed_names() {
         for line in &lines[at_list.min(lines.len())..] {
             if let Some(test) = marked(line, &['✖']).filter(|test| *test != "failing tests:") {
@@ -332,11 +310,7 @@ pub(super) fn tap(lines: &[&str], report: &mut RunReport) {
         if is_suite || !directive.is_empty() || name.is_empty() {
             continue;
         }
-        if is_failure {
-            report.fail(&whole);
-        } else {
-            report.pass(&whole);
-        }
+        report.named(&whole, is_failure);
     }
     if lines.contains(&"1..0") {
         report.empty();
@@ -367,20 +341,16 @@ fn bun(lines: &[&str], report: &mut RunReport) {
             }
         }
     }
-    match (passed, failed) {
-        // If only the failures passed a filter, that does not mean that nothing passed.
-        (None, Some(0)) if lines.iter().any(|line| line.starts_with("Ran 0 tests")) => report.empty(),
-        (None, Some(0)) => report.green(),
-        (None, Some(_)) => report.red(),
-        (Some(passed), failed) => report.count(passed, failed.unwrap_or(0)),
-        (None, None) => {}
+    if (passed, failed) == (None, Some(0)) && lines.iter().any(|line| line.starts_with("Ran 0 tests")) {
+        return report.empty();
     }
+    report.pass_and_fail(passed, failed);
 }
 
 fn deno(lines: &[&str], report: &mut RunReport) {
     for line in lines {
         if let Some(rest) = line.strip_prefix("ok | ").or_else(|| line.strip_prefix("FAILED | ")) {
-            add_counts(rest.rsplit_once(" (").map_or(rest, |(numbers, _)| numbers), &['|'], report);
+            report.tally(rest.rsplit_once(" (").map_or(rest, |(numbers, _)| numbers), '|', &SUMMARY);
         } else if line.starts_with("error: No test modules found") {
             report.empty();
         } else if !line.starts_with(' ')

@@ -1,6 +1,6 @@
 //! Maven Surefire and Gradle. Names are `Class.test` and `Class > test`, as printed.
 
-use super::report::{RunReport, leading_number};
+use super::report::{RunReport, leading_number, sum_of};
 
 pub(super) fn read(lines: &[&str], report: &mut RunReport) {
     // Totals follow `Results:`. Without them, the lines of the classes are added up.
@@ -8,7 +8,7 @@ pub(super) fn read(lines: &[&str], report: &mut RunReport) {
     for line in lines {
         if let Some(counts) = maven_counts(line) {
             if counts.is_total == has_total {
-                report.count(counts.run.saturating_sub(counts.failed).saturating_sub(counts.skipped), counts.failed);
+                report.count_of(counts.run, counts.failed, counts.skipped);
             }
             continue;
         }
@@ -121,12 +121,8 @@ fn gradle(line: &str, report: &mut RunReport) {
     } else if let Some((completed, rest)) = leading_number(line)
         && let Some(rest) = rest.strip_prefix(" tests completed").or(rest.strip_prefix(" test completed"))
     {
-        let number = |word: &str| {
-            rest.split(", ").find_map(|part| leading_number(part).filter(|(_, after)| after.trim() == word))
-        };
-        let failed = number("failed").map_or(0, |found| found.0);
-        let skipped = number("skipped").map_or(0, |found| found.0);
-        report.count(completed.saturating_sub(failed).saturating_sub(skipped), failed);
+        let number = |word| sum_of(rest, ',', word).unwrap_or(0);
+        report.count_of(completed, number("failed"), number("skipped"));
     } else if line.starts_with("BUILD FAILED") {
         report.red();
     }

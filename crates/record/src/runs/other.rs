@@ -1,7 +1,7 @@
 //! Ruby, PHP, .NET, C and C++, Swift, Elixir: runners with their own summary line and a list of failures.
 
 use super::javascript::tap;
-use super::report::{RunReport, counts, leading_number, without_time};
+use super::report::{RunReport, SummaryWords, leading_number, sum_of, without_time};
 
 pub(super) fn read(lines: &[&str], report: &mut RunReport) {
     let mut state = OtherReportState::default();
@@ -84,17 +84,12 @@ fn ruby_summary(line: &str, report: &mut RunReport) -> bool {
     if !is_rspec && !is_minitest {
         return false;
     }
-    let (mut failed, mut not_run) = (0u32, 0u32);
-    for (number, word) in counts(line, &[',']) {
-        match word {
-            "failure" | "failures" => failed = failed.saturating_add(number),
-            "error" | "errors" if is_minitest => failed = failed.saturating_add(number),
-            "error" | "errors" if number > 0 => report.red(),
-            "pending" | "skips" | "pendings" | "omissions" => not_run = not_run.saturating_add(number),
-            _ => {}
-        }
+    let sum = |words| sum_of(line, ',', words).unwrap_or(0);
+    if is_rspec && sum("error errors") > 0 {
+        report.red();
     }
-    report.count(ran.saturating_sub(failed).saturating_sub(not_run), failed);
+    let failed = sum(if is_minitest { "failure failures error errors" } else { "failure failures" });
+    report.count_of(ran, failed, sum("pending skips pendings omissions"));
     true
 }
 
@@ -121,7 +116,7 @@ fn php(line: &str, state: &mut OtherReportState, report: &mut RunReport) -> bool
         let failed = number("Errors").saturating_add(number("Failures"));
         let not_run = number("Skipped").saturating_add(number("Incomplete"));
         let ran = leading_number(rest).map_or(0, |(ran, _)| ran);
-        report.count(ran.saturating_sub(failed).saturating_sub(not_run), failed);
+        report.count_of(ran, failed, not_run);
         return true;
     } else {
         return pest(line, report);
@@ -137,15 +132,7 @@ fn pest(line: &str, report: &mut RunReport) -> bool {
         return true;
     }
     if let Some(rest) = trimmed.strip_prefix("Tests:  ").filter(|rest| rest.contains("assertion")) {
-        let (mut passed, mut failed) = (0, 0);
-        for (number, word) in counts(rest, &[',']) {
-            match word {
-                "passed" => passed = number,
-                "failed" => failed = number,
-                _ => {}
-            }
-        }
-        report.count(passed, failed);
+        report.tally(rest, ',', &SummaryWords { passed: "passed", failed: "failed", others: "skipped" });
         return true;
     }
     false
@@ -214,7 +201,7 @@ fn ctest(line: &str, state: &mut OtherReportState, report: &mut RunReport) {
         && let Ok(total) = total.trim().parse::<u32>()
     {
         let failed = rest.strip_prefix(", ").and_then(leading_number).map_or(0, |(failed, _)| failed);
-        report.count(total.saturating_sub(failed), failed);
+        report.count_of(total, failed, 0);
     } else if let Some((_, rest)) = line.split_once(" Test #")
         && let Some((_, rest)) = rest.split_once(": ")
         && let Some((name, result)) = rest.split_once(" .")
@@ -295,7 +282,6 @@ fn exunit(line: &str, state: &mut OtherReportState, report: &mut RunReport) {
         && (rest.starts_with(" tests, ") || rest.starts_with(" test, "))
         && rest.contains(" failure")
     {
-        let failed = counts(line, &[',']).find(|(_, word)| word.starts_with("failure")).map_or(0, |(number, _)| number);
-        report.count(ran.saturating_sub(failed), failed);
+        report.count_of(ran, sum_of(line, ',', "failure failures").unwrap_or(0), 0);
     }
 }

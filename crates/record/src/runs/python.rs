@@ -1,6 +1,6 @@
 //! pytest and unittest. Names are pytest's node ids, and `module.Class.test` for unittest.
 
-use super::report::{RunReport, counts, leading_number};
+use super::report::{RunReport, SummaryWords, leading_number};
 
 pub(super) fn read(lines: &[&str], report: &mut RunReport) {
     let mut ran: Option<u32> = None;
@@ -21,22 +21,14 @@ fn pytest_result(line: &str, report: &mut RunReport) -> bool {
     }
     for (word, is_failure) in [("FAILED ", true), ("ERROR ", true), ("PASSED ", false)] {
         if let Some(id) = rest.strip_prefix(word).map(node_id).filter(|id| is_node_id(id)) {
-            if is_failure {
-                report.fail(id);
-            } else {
-                report.pass(id);
-            }
+            report.named(id, is_failure);
             return true;
         }
     }
     let line = without_percentage(line);
     for (word, is_failure) in [(" PASSED", false), (" FAILED", true), (" ERROR", true)] {
         if let Some(id) = line.strip_suffix(word).map(str::trim_end).filter(|id| is_node_id(id)) {
-            if is_failure {
-                report.fail(id);
-            } else {
-                report.pass(id);
-            }
+            report.named(id, is_failure);
             return true;
         }
     }
@@ -87,21 +79,14 @@ fn pytest_summary(line: &str, report: &mut RunReport) -> bool {
     if !is_summary {
         return false;
     }
-    let (mut passed, mut failed, mut known) = (0u32, 0u32, false);
-    for (number, word) in counts(numbers, &[',']) {
-        match word {
-            "passed" | "xfailed" | "xpassed" => passed = passed.saturating_add(number),
-            "failed" | "error" | "errors" => failed = failed.saturating_add(number),
-            "skipped" | "deselected" | "warning" | "warnings" | "rerun" => {}
-            _ => continue,
-        }
-        known = true;
-    }
-    if known {
-        report.count(passed, failed);
-    }
-    known
+    report.tally(numbers, ',', &SUMMARY)
 }
+
+const SUMMARY: SummaryWords = SummaryWords {
+    passed: "passed xfailed xpassed",
+    failed: "failed error errors",
+    others: "skipped deselected warning warnings rerun",
+};
 
 /// `FAIL: test_x (mod.Class.test_x)`, `test_x (mod.Class.test_x) ... ok`, and `Ran 3 tests`, `FAILED (errors=1)`.
 fn unittest(line: &str, ran: &mut Option<u32>, report: &mut RunReport) {
@@ -128,7 +113,7 @@ fn unittest(line: &str, ran: &mut Option<u32>, report: &mut RunReport) {
                 _ => {}
             }
         }
-        report.count(number.saturating_sub(failed).saturating_sub(other), failed);
+        report.count_of(number, failed, other);
         return;
     }
     for prefix in ["FAIL: ", "ERROR: "] {

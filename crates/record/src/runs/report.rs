@@ -3,6 +3,7 @@
 use super::{NAME_CHARS_MAX, NAMES_MAX, OutcomeTrust, Run, RunVerdict, Runner};
 use crate::clean::text;
 use crate::event::Outcome;
+use crate::words::is_one_of;
 
 /// How the line with the command ended.
 pub(super) struct LineEnding {
@@ -51,6 +52,13 @@ pub(super) struct RunReport {
     pub(super) is_cut: bool,
 }
 
+/// The words by which a runner counts, separated by blanks.
+pub(super) struct SummaryWords {
+    pub(super) passed: &'static str,
+    pub(super) failed: &'static str,
+    pub(super) others: &'static str,
+}
+
 impl RunReport {
     pub fn pass(&mut self, name: &str) {
         self.passed_lines = self.passed_lines.saturating_add(1);
@@ -68,6 +76,38 @@ impl RunReport {
     pub fn count(&mut self, passed: u32, failed: u32) {
         self.passed_count = Some(self.passed_count.unwrap_or(0).saturating_add(passed));
         self.failed_count = Some(self.failed_count.unwrap_or(0).saturating_add(failed));
+    }
+
+    /// The counts of a summary that says how many ran, and how many of these failed or were skipped.
+    pub fn count_of(&mut self, ran: u32, failed: u32, skipped: u32) {
+        self.count(ran.saturating_sub(failed).saturating_sub(skipped), failed);
+    }
+
+    /// The counts of a summary such as `2 failed, 3 passed, 1 skipped`, by its words. Returns whether it has any of them.
+    pub fn tally(&mut self, numbers: &str, separator: char, words: &SummaryWords) -> bool {
+        let [passed, failed, others] =
+            [words.passed, words.failed, words.others].map(|words| sum_of(numbers, separator, words));
+        let is_summary = passed.or(failed).or(others).is_some();
+        if is_summary {
+            self.count(passed.unwrap_or(0), failed.unwrap_or(0));
+        }
+        is_summary
+    }
+
+    /// What two lines, `3 pass` and `1 fail`, say together.
+    pub fn pass_and_fail(&mut self, passed: Option<u32>, failed: Option<u32>) {
+        match (passed, failed) {
+            // If only the failures passed a filter, that does not mean that nothing passed.
+            (None, Some(0)) => self.green(),
+            (None, Some(_)) => self.red(),
+            (Some(passed), failed) => self.count(passed, failed.unwrap_or(0)),
+            (None, None) => {}
+        }
+    }
+
+    /// A line that names a test and its result.
+    pub fn named(&mut self, name: &str, is_failure: bool) {
+        if is_failure { self.fail(name) } else { self.pass(name) }
     }
 
     pub fn problem(&mut self, problem: &str) {
@@ -187,13 +227,14 @@ pub(super) fn leading_number(text: &str) -> Option<(u32, &str)> {
     Some((text[..end].parse().ok()?, &text[end..]))
 }
 
-/// The counts in `2 failed, 3 passed, 1 skipped`: pairs of number and word, separated by any of `separators`.
-pub(super) fn counts<'a>(text: &'a str, separators: &'a [char]) -> impl Iterator<Item = (u32, &'a str)> {
-    text.split(separators).filter_map(|part| {
+/// How many `2 failed, 3 passed, 1 skipped` counts of any of these words; `None` if it has none of them.
+pub(super) fn sum_of(text: &str, separator: char, words: &str) -> Option<u32> {
+    let count = |part: &str| {
         let (number, word) = leading_number(part.trim())?;
         let word = word.strip_prefix(' ')?.trim();
-        Some((number, word.split(' ').next().unwrap_or(word)))
-    })
+        is_one_of(word.split(' ').next().unwrap_or(word), words).then_some(number)
+    };
+    text.split(separator).filter_map(count).reduce(u32::saturating_add)
 }
 
 /// Removes the time a runner prints after a name: `(2 ms)`, `[0.5ms]`, ` 12ms`, `(0.00s)`.

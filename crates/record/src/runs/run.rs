@@ -81,6 +81,7 @@ macro_rules! runners {
         }
 
         impl Runner {
+            #[cfg(test)]
             pub const ALL: &[Runner] = &[$(Runner::$variant,)*];
 
             pub fn name(self) -> &'static str {

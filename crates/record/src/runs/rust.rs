@@ -2,7 +2,9 @@
 //!
 //! Names are the path of the test without the binary's name, so that a test has the same name in both runners.
 
-use super::report::{RunReport, counts};
+use super::report::{RunReport, SummaryWords};
+
+const SUMMARY: SummaryWords = SummaryWords { passed: "passed", failed: "failed timed exec", others: "ignored skipped" };
 
 pub(super) fn read(lines: &[&str], report: &mut RunReport) {
     let is_nextest = lines.iter().any(|line| is_nextest_line(line));
@@ -68,15 +70,7 @@ fn summary(rest: &str, report: &mut RunReport) {
     let Some((_, numbers)) = rest.split_once(". ") else {
         return;
     };
-    let (mut passed, mut failed) = (0, 0);
-    for (number, word) in counts(numbers, &[';']) {
-        match word {
-            "passed" => passed = number,
-            "failed" => failed = number,
-            _ => {}
-        }
-    }
-    report.count(passed, failed);
+    report.tally(numbers, ';', &SUMMARY);
     if rest.starts_with("FAILED") {
         report.red();
     }
@@ -88,15 +82,7 @@ fn nextest(line: &str, report: &mut RunReport) -> bool {
         let Some((_, numbers)) = rest.split_once(" run: ") else {
             return true;
         };
-        let (mut passed, mut failed) = (0, 0);
-        for (number, word) in counts(numbers, &[',']) {
-            match word {
-                "passed" => passed = number,
-                "failed" | "timed" | "exec" => failed += number,
-                _ => {}
-            }
-        }
-        report.count(passed, failed);
+        report.tally(numbers, ',', &SUMMARY);
         return true;
     }
     if line.starts_with("error: no tests to run") {

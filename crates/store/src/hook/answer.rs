@@ -23,7 +23,7 @@ use crate::config::{self, Config, ConfigError};
 use crate::hook::capture::{PendingAnswer, Trigger};
 use crate::hook::notice;
 use crate::import::ending;
-use crate::journal::{self, JournalError};
+use crate::journal::{self, JournalError, own_record};
 use crate::memory::change::MemoryWriter;
 use crate::memory::{distill, notes};
 use crate::moments::seen::{self, Told};
@@ -418,18 +418,8 @@ impl PendingAnswer {
             true => cerberus_agents::notice(self.agent, notice?)?,
             false => cerberus_agents::reply(self.agent, occasion, text, notice)?,
         };
-        let receipt = Record {
-            at: clock.now,
-            key: home.cleaner().clean(self.receipt_key(), Keep::NAME),
-            agent: self.agent,
-            imported: false,
-            heard_by: None,
-            by_agent: false,
-            origin: None,
-            session: self.session.clone(),
-            location: self.located.location(home.cleaner()),
-            event,
-        };
+        let location = self.located.location(home.cleaner());
+        let receipt = own_record(home, clock, self.agent, &self.session, location, self.receipt_key(), event);
         Some(HookAnswer { reply, receipt })
     }
 }

@@ -24,7 +24,7 @@ use crate::memory::senders::{self, Answers, PromptId};
 use crate::same_project::joined::Projects;
 use crate::view::fold::FoldError;
 use crate::view::recorder::Recorder;
-use crate::view::{CorrectionOrigin, CorrectionRow, MemoryRow, PromptRow, Store};
+use crate::view::{CorrectionRow, EventOrigin, MemoryRow, PromptRow, Store};
 
 /// Only this many of the last corrections count as evidence.
 const CORRECTIONS_MAX: usize = 1_000;
@@ -252,7 +252,7 @@ fn wished(prompt: &PromptRow, text: String) -> CorrectionRow {
 }
 
 fn said<'a>(row: &'a CorrectionRow, projects: &Projects) -> SaidSentence<'a> {
-    let CorrectionOrigin { agent, agent_session_id: session, project, key, at, .. } = &row.origin;
+    let EventOrigin { agent, agent_session_id: session, project, key, at, .. } = &row.origin;
     SaidSentence {
         quote: ProposedQuote { agent, session, key, text: &row.correction.text },
         kind: row.correction.kind,

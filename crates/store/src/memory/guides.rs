@@ -54,6 +54,6 @@ fn says_enough(sentence: &str) -> bool {
 }
 
 fn is_guide(path: &str) -> bool {
-    let names = install::ALL.into_iter().flat_map(|profile| profile.guides);
+    let names = install::all().flat_map(|profile| profile.guides);
     names.into_iter().any(|name| path == *name) || path.contains(OWN_MEMORY) && path.ends_with(".md")
 }

@@ -76,7 +76,7 @@ pub fn publishable(store: &Store, located: &Located, now: Timestamp) -> view::Re
 pub fn plan(located: &Located, rules: &[&str]) -> Result<Vec<PublishedFile>, PublishingError> {
     // Files of one person, and those in folders of an agent, are not for teammates.
     let is_for_all = |name: &&&str| !name.contains('/') && !name.starts_with('.') && !name.contains(".local.");
-    let names = install::ALL.into_iter().flat_map(|profile| profile.guides).filter(is_for_all);
+    let names = install::all().flat_map(|profile| profile.guides).filter(is_for_all);
     let others = names.map(|name| located.root.join(name));
     let mut changes: Vec<PublishedFile> = Vec::new();
     for path in std::iter::once(located.root.join(SHARED)).chain(others) {

@@ -30,10 +30,7 @@ pub struct UserFolders {
 impl UserFolders {
     pub fn of(surroundings: &Surroundings) -> UserFolders {
         let dir = |profile: &'static Profile| Some((profile, (profile.dir)(surroundings)?));
-        UserFolders {
-            home: surroundings.folder(USER_FOLDER),
-            agents: install::ALL.into_iter().filter_map(dir).collect(),
-        }
+        UserFolders { home: surroundings.folder(USER_FOLDER), agents: install::all().filter_map(dir).collect() }
     }
 }
 
@@ -49,7 +46,7 @@ pub struct Guide {
 pub fn read(located: &Located, folders: &UserFolders, has_notes: impl Fn(&Profile) -> bool) -> Vec<Guide> {
     let mut reader = GuideReader { seen: HashSet::new(), guides: Vec::new(), home: folders.home.clone() };
     for folder in [&located.root, &located.cwd] {
-        let names = install::ALL.into_iter().flat_map(|profile| profile.guides);
+        let names = install::all().flat_map(|profile| profile.guides);
         names.for_each(|name| reader.add(&folder.join(name), 0));
     }
     for (profile, dir) in &folders.agents {

@@ -32,7 +32,7 @@ pub fn name_edits(home: &Home, clock: &Clock, store: &mut Store, limit: Duration
             break;
         }
         // One read names all edits of a file in a session.
-        let is_same = |edit: &UnnamedEdit| edit.session == last.session && edit.file() == last.file();
+        let is_same = |edit: &UnnamedEdit| edit.origin.session == last.origin.session && edit.file() == last.file();
         let (same, others): (Vec<_>, Vec<_>) = edits.into_iter().partition(is_same);
         edits = others;
         records.push(named(home, &last, &same));
@@ -52,19 +52,20 @@ fn named(home: &Home, last: &UnnamedEdit, edits: &[UnnamedEdit]) -> Record<'stat
         (Some(language), Some(source)) => symbols::changed(language, &source, &ranges),
         _ => Vec::new(),
     };
+    let origin = &last.origin;
     let clean = |text: &str| home.cleaner().clean(text.to_string(), Keep::NAME);
     Record {
-        at: last.at,
-        key: clean(&format!("named-{}", last.key)),
-        agent: Agent::from_name(&last.agent).unwrap_or(Agent::MANUAL),
+        at: origin.at,
+        key: clean(&format!("named-{}", origin.key)),
+        agent: Agent::from_name(&origin.agent).unwrap_or(Agent::MANUAL),
         imported: false,
         heard_by: None,
         by_agent: false,
         origin: None,
-        session: clean(&last.agent_session_id),
+        session: clean(&origin.agent_session_id),
         location: Location {
-            project: last.project.clone(),
-            name: clean(&last.project_name),
+            project: origin.project.clone(),
+            name: clean(&origin.project_name),
             root: clean(&last.root),
             cwd: clean(&last.root),
             branch: None,
@@ -72,7 +73,7 @@ fn named(home: &Home, last: &UnnamedEdit, edits: &[UnnamedEdit]) -> Record<'stat
         event: Event::Named(NamedSymbols {
             path: clean(&last.path),
             names: names.iter().map(|name| clean(name)).collect(),
-            edits: edits.iter().map(|edit| clean(&edit.key)).collect(),
+            edits: edits.iter().map(|edit| clean(&edit.origin.key)).collect(),
         }),
     }
 }

@@ -14,22 +14,23 @@ use super::read::time;
 use super::write::{FoldTransaction, RowSource};
 use super::{Result, SessionRow, Store};
 
-/// Where and when the user said something.
+/// Where and when something was said or edited.
 #[derive(Clone, Debug)]
-pub struct CorrectionOrigin {
+pub struct EventOrigin {
     pub session: i64,
     pub agent: String,
     pub agent_session_id: String,
     pub project: ProjectId,
     pub project_name: String,
-    /// The key of the prompt's event.
+    /// The key of the event.
     pub key: String,
     pub at: Timestamp,
 }
 
-impl CorrectionOrigin {
-    fn read(row: &Row) -> rusqlite::Result<CorrectionOrigin> {
-        Ok(CorrectionOrigin {
+impl EventOrigin {
+    /// From the first seven columns.
+    pub(super) fn read(row: &Row) -> rusqlite::Result<EventOrigin> {
+        Ok(EventOrigin {
             session: row.get(0)?,
             agent: row.get(1)?,
             agent_session_id: row.get(2)?,
@@ -48,7 +49,7 @@ impl CorrectionOrigin {
 
 #[derive(Clone, Debug)]
 pub struct CorrectionRow {
-    pub origin: CorrectionOrigin,
+    pub origin: EventOrigin,
     pub correction: Correction,
     pub source: MemorySource,
     /// Why the agent quoted it; `None` if it counts by itself.
@@ -64,7 +65,7 @@ impl CorrectionRow {
 /// A prompt as it was sent.
 #[derive(Clone, Debug)]
 pub struct PromptRow {
-    pub origin: CorrectionOrigin,
+    pub origin: EventOrigin,
     pub text: String,
     /// Nobody typed it: a schedule or a program sent it.
     pub is_untyped: bool,
@@ -148,7 +149,7 @@ const PROMPTS: &str =
     WHERE prompt.at <= ?1 AND device IS NULL AND event.kind = 'prompt'";
 
 fn prompt_row(row: &Row) -> rusqlite::Result<PromptRow> {
-    Ok(PromptRow { origin: CorrectionOrigin::read(row)?, text: row.get(7)?, is_untyped: row.get(8)? })
+    Ok(PromptRow { origin: EventOrigin::read(row)?, text: row.get(7)?, is_untyped: row.get(8)? })
 }
 
 impl Store {
@@ -168,7 +169,7 @@ impl Store {
             let kind: String = row.get(7)?;
             let kind = CorrectionKind::from_word(&kind).unwrap_or(CorrectionKind::Rule);
             Ok(CorrectionRow {
-                origin: CorrectionOrigin::read(row)?,
+                origin: EventOrigin::read(row)?,
                 correction: Correction { kind, text: row.get(8)? },
                 source: MemorySource::named(&row.get::<_, String>(9)?),
                 quoted: row.get(10)?,

@@ -15,6 +15,7 @@ use cerberus_record::map::{FastMap, FastSet};
 use cerberus_record::time::Timestamp;
 use rusqlite::{Row, params};
 
+use super::corrections::EventOrigin;
 use super::named_sessions::NamedSessions;
 use super::read::time;
 use super::{Result, SessionRow, Store};
@@ -131,13 +132,7 @@ impl AllSaid {
 /// An edit whose file was not read yet.
 #[derive(Clone, Debug)]
 pub struct UnnamedEdit {
-    pub session: i64,
-    pub agent: String,
-    pub agent_session_id: String,
-    pub project: ProjectId,
-    pub project_name: String,
-    pub key: String,
-    pub at: Timestamp,
+    pub origin: EventOrigin,
     pub root: String,
     pub path: String,
     pub lines: Vec<(u32, u32)>,
@@ -325,13 +320,7 @@ impl Store {
             lines FROM unnamed JOIN session ON session.row = unnamed.session ORDER BY event DESC LIMIT ?1";
         self.rows(sql, [limit], |row| {
             Ok(UnnamedEdit {
-                session: row.get(0)?,
-                agent: row.get(1)?,
-                agent_session_id: row.get(2)?,
-                project: ProjectId::from_stored(row.get(3)?),
-                project_name: row.get(4)?,
-                key: row.get(5)?,
-                at: time(row, 6)?,
+                origin: EventOrigin::read(row)?,
                 root: row.get(7)?,
                 path: row.get(8)?,
                 lines: serde_json::from_slice(row.get_ref(9)?.as_bytes()?).unwrap_or_default(),

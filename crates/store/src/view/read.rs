@@ -4,11 +4,12 @@ use cerberus_record::clean::text::Clean;
 use cerberus_record::echo::{ECHO_MAX, same_words};
 use cerberus_record::event::{AgentProcess, Location, StartSource};
 use cerberus_record::id::{Agent, ProjectId, SessionId};
-use cerberus_record::session::{self, EXPLICIT, Mark, MarkKind, SessionState, TIMEOUT};
+use cerberus_record::session::{self, EXPLICIT, Mark, SessionState, TIMEOUT};
 use cerberus_record::time::Timestamp;
 use rusqlite::{Params, Row, params};
 
 use super::kinds::{ACTIVITY_KINDS, SEPARATING_KINDS};
+use super::marks::mark_row;
 use super::{Result, Store};
 
 /// A session as of the time of the query.
@@ -103,12 +104,8 @@ impl Store {
 
     /// Sessions of all projects on this device that were active since `since` and have not ended as far as we know.
     pub fn open_sessions(&self, since: Timestamp, now: Timestamp) -> Result<Vec<SessionRow>> {
-        let sql = format!(
-            "SELECT {SESSION_COLUMNS} FROM session WHERE is_open AND device IS NULL AND last_activity BETWEEN ?1 AND ?2 ORDER BY row"
-        );
-        let mut rows = self.rows(&sql, params![since.millis(), now.millis()], session_row)?;
-        self.settle(&mut rows, now)?;
-        Ok(rows)
+        let filter = "is_open AND device IS NULL AND last_activity BETWEEN ?1 AND ?2 ORDER BY row";
+        self.sessions_where(filter, params![since.millis(), now.millis()], now)
     }
 
     /// The processes with these ids that hooks recorded, each with the row of its session, of sessions whose end no hook
@@ -200,11 +197,8 @@ impl Store {
 
     /// The sessions that their agents know by this id. Two agents may use the same one.
     pub fn agent_sessions(&self, agent_session_id: &str, now: Timestamp) -> Result<Vec<SessionRow>> {
-        let sql = format!("SELECT {SESSION_COLUMNS} FROM session WHERE agent_session_id = ?1 ORDER BY started_at, row");
-        let mut found = self.rows(&sql, [agent_session_id], session_row)?;
-        found.retain(|session| session.started_at <= now);
-        self.settle(&mut found, now)?;
-        Ok(found)
+        let filter = "agent_session_id = ?1 AND started_at <= ?2 ORDER BY started_at, row";
+        self.sessions_where(filter, params![agent_session_id, now.millis()], now)
     }
 
     /// The sessions whose id, or whose agent's own id for them, begins with `start`. An exact match is the only one.
@@ -212,14 +206,11 @@ impl Store {
         if let Some(exact) = self.one_session("id = ?1", [start], now)? {
             return Ok(vec![exact]);
         }
-        let sql = format!(
-            "SELECT {SESSION_COLUMNS} FROM session WHERE started_at <= ?2
-             AND (substr(id, 1, length(?1)) = ?1 OR substr(agent_session_id, 1, length(?1)) = ?1)
+        let filter = format!(
+            "started_at <= ?2 AND (substr(id, 1, length(?1)) = ?1 OR substr(agent_session_id, 1, length(?1)) = ?1)
              ORDER BY started_at DESC, row DESC LIMIT {NAMED_MAX}"
         );
-        let mut rows = self.rows(&sql, params![start, now.millis()], session_row)?;
-        self.settle(&mut rows, now)?;
-        Ok(rows)
+        self.sessions_where(&filter, params![start, now.millis()], now)
     }
 
     /// The row of each session, its id, and its agent's own id for it.
@@ -231,11 +222,13 @@ impl Store {
     /// The sessions with these rows, newest first.
     pub fn sessions_at(&self, sessions: &[i64], now: Timestamp) -> Result<Vec<SessionRow>> {
         let list = sessions.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
-        let sql = format!(
-            "SELECT {SESSION_COLUMNS} FROM session WHERE row IN ({list}) AND started_at <= ?1
-             ORDER BY started_at DESC, row DESC"
-        );
-        let mut rows = self.rows(&sql, [now.millis()], session_row)?;
+        let filter = format!("row IN ({list}) AND started_at <= ?1 ORDER BY started_at DESC, row DESC");
+        self.sessions_where(&filter, [now.millis()], now)
+    }
+
+    fn sessions_where(&self, filter: &str, params: impl Params, now: Timestamp) -> Result<Vec<SessionRow>> {
+        let mut rows =
+            self.rows(&format!("SELECT {SESSION_COLUMNS} FROM session WHERE {filter}"), params, session_row)?;
         self.settle(&mut rows, now)?;
         Ok(rows)
     }
@@ -416,18 +409,4 @@ fn process(stored: Option<String>) -> Option<AgentProcess<'static>> {
     let stored = stored?;
     let process: AgentProcess = serde_json::from_slice(stored.as_bytes()).ok()?;
     Some(process.into_owned())
-}
-
-fn mark_row(row: &Row) -> rusqlite::Result<Mark> {
-    let detail = || row.get::<_, Option<String>>(2).map(Option::unwrap_or_default);
-    let what = match row.get_ref(1)?.as_str()? {
-        "ended" => MarkKind::Ended { trigger: detail()? },
-        "crashed" => MarkKind::Crashed { evidence: detail()? },
-        "recovered" => MarkKind::Recovered,
-        "completed" => MarkKind::Completed,
-        "reopened" => MarkKind::Reopened,
-        "archived" => MarkKind::Archived,
-        _ => MarkKind::Alive,
-    };
-    Ok(Mark { at: time(row, 0)?, what })
 }

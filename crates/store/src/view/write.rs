@@ -18,12 +18,13 @@ use cerberus_record::fact::{ClosedAs, Closing, ClosingTarget, Fact, FactKind};
 use cerberus_record::id::Agent;
 use cerberus_record::kind::EventKind;
 use cerberus_record::map::FastSet;
-use cerberus_record::session::TIMEOUT;
+use cerberus_record::session::{self, Mark};
 use cerberus_record::time::Timestamp;
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde::Serialize;
 
 use super::kinds::SEPARATING_KINDS;
+use super::marks::mark_row;
 use super::{Result, StoreError};
 use crate::journal::forgotten::Namer;
 
@@ -397,29 +398,27 @@ impl<'a> FoldTransaction<'a> {
         };
         let sql = "INSERT INTO mark (session, at, what, detail) VALUES (?1, ?2, ?3, ?4)";
         self.run(sql, params![session, record.at.millis(), what, detail])?;
-        let sql = match what {
-            // It goes on as before: it ended, or nothing is known of an end.
-            "reopened" => {
-                "UPDATE session SET is_open = NOT EXISTS (SELECT 1 FROM mark WHERE session = ?1
-                    AND what IN ('ended', 'crashed') AND row > coalesce(
-                        (SELECT max(row) FROM mark WHERE session = ?1 AND what = 'alive'), 0)) WHERE row = ?1"
-            }
-            _ => {
-                "UPDATE session SET is_open = (SELECT what = 'alive' FROM mark WHERE session = ?1
-                    ORDER BY at DESC, row DESC LIMIT 1) WHERE row = ?1"
-            }
-        };
-        self.run(sql, [session])?;
+        let marks = self.marks_since_alive(session)?;
+        self.run("UPDATE session SET is_open = ?2 WHERE row = ?1", params![session, session::is_open(&marks)])?;
         Ok(())
     }
 
-    /// Activity disproves that a session is dead or idle. A reported end stays.
+    fn marks_since_alive(&self, session: i64) -> Result<Vec<Mark>> {
+        let sql = "SELECT at, what, detail FROM mark WHERE session = ?1
+            AND at >= coalesce((SELECT max(at) FROM mark WHERE session = ?1 AND what = 'alive'), 0) ORDER BY at, row";
+        let mut marks = self.with_path(self.transaction.prepare_cached(sql))?;
+        self.with_path(marks.query_map([session], mark_row).and_then(Iterator::collect))
+    }
+
+    /// Activity may disprove that a session is dead or idle.
     fn revive(&self, session: i64, at: Timestamp) -> Result<()> {
         // The plus keeps SQLite from preparing the statement again for every value.
-        let sql = "INSERT INTO mark (session, at, what) SELECT ?1, ?2, 'alive' FROM session
-            WHERE row = ?1 AND NOT is_open AND (SELECT what IN ('crashed', 'recovered') OR detail = ?3 FROM mark
-                WHERE session = ?1 AND +at <= ?2 ORDER BY at DESC, row DESC LIMIT 1)";
-        if self.run(sql, params![session, at.millis(), TIMEOUT])? > 0 {
+        let sql = "SELECT at, what, detail FROM mark WHERE session = ?1 AND +at <= ?2
+            AND NOT (SELECT is_open FROM session WHERE row = ?1) ORDER BY at DESC, row DESC LIMIT 1";
+        let mut last = self.with_path(self.transaction.prepare_cached(sql))?;
+        let last = self.with_path(last.query_row(params![session, at.millis()], mark_row).optional())?;
+        if last.is_some_and(|last| session::is_disproved_by_activity(&last)) {
+            self.run("INSERT INTO mark (session, at, what) VALUES (?1, ?2, 'alive')", params![session, at.millis()])?;
             self.run("UPDATE session SET is_open = 1 WHERE row = ?1", [session])?;
         }
         Ok(())

@@ -41,7 +41,7 @@ pub fn rewire(context: &Context) -> Result<Vec<WiredFile>> {
     let surroundings = context.agent_surroundings();
     let mut changed = Vec::new();
     let _lock = wiring::lock(&context.home).ok();
-    for profile in install::ALL {
+    for profile in install::all() {
         let checks = needs_hook(context, profile.agent);
         for scope in InstallScope::ALL {
             for file in (profile.files)(&surroundings, scope) {

@@ -32,13 +32,13 @@ struct Subject<'a> {
 pub fn checks(context: &Context, store: Option<&Store>) -> Vec<HealthCheck> {
     let surroundings = context.agent_surroundings();
     let programs = |profile: &'static Profile| versions::programs(profile, &surroundings);
-    install::ALL.into_iter().map(|profile| check(context, &surroundings, store, profile, programs)).collect()
+    install::all().map(|profile| check(context, &surroundings, store, profile, programs)).collect()
 }
 
 /// What is wrong with the agents that are there, without starting any of them.
 pub fn problems(context: &Context) -> Vec<HealthCheck> {
     let surroundings = context.agent_surroundings();
-    let checks = install::ALL.into_iter().map(|profile| check(context, &surroundings, None, profile, |_| Vec::new()));
+    let checks = install::all().map(|profile| check(context, &surroundings, None, profile, |_| Vec::new()));
     checks.filter(|check| !check.ok).collect()
 }
 
@@ -50,7 +50,7 @@ pub fn is_connected(context: &Context) -> bool {
         let has_hooks = |scope| subject.wired(scope).is_ok_and(|wiring| !wiring.is_empty());
         (profile.has_plugin)(&surroundings) || InstallScope::ALL.into_iter().any(has_hooks)
     };
-    install::ALL.into_iter().any(is_wired)
+    install::all().any(is_wired)
 }
 
 fn check(

@@ -121,7 +121,7 @@ fn print(checks: &[HealthCheck]) {
     }
     let names: Vec<&str> = missing.iter().map(|check| check.name).collect();
     if !names.is_empty() {
-        let text = match names.len() == AGENTS {
+        let text = match names.len() == cerberus_agents::ALL.len() {
             true => format!(
                 "{} on this machine: {}. Install one of them, then run `cerberus install`",
                 NO_AGENT,
@@ -138,7 +138,6 @@ fn print(checks: &[HealthCheck]) {
 }
 
 const NO_AGENT: &str = "no agent was found";
-const AGENTS: usize = cerberus_agents::install::ALL.len();
 
 fn home(context: &Context) -> HealthCheck {
     let root = context.home.root();

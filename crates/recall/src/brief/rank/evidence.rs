@@ -3,6 +3,7 @@
 use cerberus_record::clean::text::clip;
 use cerberus_record::id::SessionId;
 use cerberus_record::time::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::terms;
 use super::weights::PAST_PROMPT_BYTES_MAX;
@@ -42,7 +43,7 @@ impl PastPrompt {
 }
 
 /// One file in one session.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TouchedFile {
     pub path: String,
     pub edits: usize,

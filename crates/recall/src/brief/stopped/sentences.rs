@@ -4,6 +4,7 @@
 use cerberus_record::clean::text::{clause, line};
 use cerberus_record::id::fnv1a;
 use cerberus_text::{outline, tokens};
+use serde::{Deserialize, Serialize};
 
 /// Longer sentences end at a clause.
 pub(super) const SENTENCE_CHARS_MAX: usize = 240;
@@ -13,7 +14,7 @@ const SENTENCE_CHARS_MIN: usize = 4;
 const WORD_CHARS_MIN: usize = 3;
 
 /// A sentence with what is compared.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sentence {
     pub text: String,
     /// What the list that it is in is called; empty if nothing stands directly above the list.
