@@ -22,6 +22,9 @@ pub(super) struct ClaudeLine<'a> {
     pub(super) cwd: Text<'a>,
     #[serde(rename = "gitBranch")]
     pub(super) branch: Text<'a>,
+    /// The client's own words about a request that failed.
+    #[serde(rename = "isApiErrorMessage")]
+    pub is_api_error: Flag,
     #[serde(rename = "isSidechain")]
     pub(super) is_sidechain: Flag,
     #[serde(rename = "isMeta")]
