@@ -94,7 +94,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
     if !question.is_past {
         survey.likely.lines = lines::edited_last(&view, &carried.facts);
     }
-    let continued = continued(&quoted, question).map(|session| session.row);
+    let continued = continued(store, &quoted, question)?;
     let turns = turns(&view, &quoted, &carried, continued, earlier.as_ref())?;
     let summary = last_summary(store, &sessions, question)?;
     let request = BriefRequest {
@@ -383,15 +383,24 @@ fn shares_window(session: &SessionRow, other: &SessionRow) -> bool {
     session.process.is_some() && session.process == other.process
 }
 
-/// The session whose conversation goes on although its context was emptied. Others may have been active since.
-fn continued<'a>(sessions: &'a [SessionRow], question: &Question) -> Option<&'a SessionRow> {
-    let asking = question.session?;
-    let is_meant = |session: &&SessionRow| match question.source {
-        StartSource::Compact => session.row == asking.row,
-        StartSource::Clear => session.row != asking.row && shares_window(session, asking),
-        StartSource::Startup | StartSource::Resume | StartSource::Fork => false,
-    };
-    sessions.iter().filter(is_meant).max_by_key(|session| (session.last_activity, session.row))
+/// The row of the session whose conversation goes on although its context was emptied. Others may have been active since.
+fn continued(store: &Store, sessions: &[SessionRow], question: &Question) -> view::Result<Option<i64>> {
+    let Some(asking) = question.session else { return Ok(None) };
+    match question.source {
+        StartSource::Compact => Ok(Some(asking.row)),
+        StartSource::Clear => {
+            let is_before = |session: &&SessionRow| session.row != asking.row && shares_window(session, asking);
+            let mut before: Vec<&SessionRow> = sessions.iter().filter(is_before).collect();
+            before.sort_by_key(|session| Reverse((session.last_activity, session.row)));
+            for session in before {
+                if store.prompt_count(session, question.now)? > 0 {
+                    return Ok(Some(session.row));
+                }
+            }
+            Ok(None)
+        }
+        StartSource::Startup | StartSource::Resume | StartSource::Fork => Ok(None),
+    }
 }
 
 /// The sessions that are in the middle of a turn in another window than the one that asks: what they say is not finished.
