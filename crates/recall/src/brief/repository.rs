@@ -247,7 +247,7 @@ mod tests {
         let uncommitted =
             ["src/a.rs", "src/b/c.rs", "src/d.rs", "src/e.rs", "src/f.rs", "g.rs", "h.rs"].map(str::to_string).to_vec();
         let pushed = PushState::Compared { ahead: 1, behind: 2 };
-        let repository = GitFacts { branch: Some("fix/x".to_string()), uncommitted, pushed, history: None };
+        let repository = GitFacts { branch: Some("fix/x".to_string()), uncommitted, pushed, ..GitFacts::default() };
         assert_eq!(
             line(&repository, &facts).unwrap(),
             "git:on fix/x; not committed: src/{a.rs, b/c.rs, d.rs, e.rs, f.rs}, g.rs and 1 more; 1 commit not pushed; 2 commits not pulled; \
