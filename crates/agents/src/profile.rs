@@ -55,8 +55,6 @@ pub struct Profile {
     pub brief_occasion: Occasion,
     /// Whether the end of a turn is reported with the agent's last message. Otherwise only the transcript has it.
     pub reports_words: bool,
-    /// Whether a report of a command names the files that it changed.
-    pub reports_shell_edits: bool,
     /// Whether a resumed session has lost what hooks told it before, so that it is told everything again.
     pub forgets_when_resumed: bool,
     /// Whether payloads carry a timestamp. If so, two starts or ends of a session never share a key, and one event
@@ -100,7 +98,6 @@ impl Profile {
         shows_notice: false,
         brief_occasion: Occasion::Start,
         reports_words: true,
-        reports_shell_edits: false,
         forgets_when_resumed: false,
         has_exact_starts: false,
         unreported_tool: None,

@@ -20,7 +20,6 @@ use cerberus_store::hook::answer::{self, AnswerError, HookAnswer};
 use cerberus_store::hook::before as before_tool;
 use cerberus_store::hook::capture::{self, CaptureError, CaptureResult, PendingAnswer, Trigger};
 use cerberus_store::hook::subagent;
-use cerberus_store::sessions::shell_edits;
 use cerberus_store::summary::provider::SUMMARIZING;
 
 use crate::capabilities;
@@ -156,9 +155,6 @@ fn handle(home: &Home, clock: &Clock, agent: Agent) -> Result<(), HookError> {
         print(before::at_stop(home, clock, &ending)?)?;
         if has_transcript(&payload) {
             capabilities::ALL.iter().for_each(|capability| capability.after_turn(home, clock));
-        }
-        if !shell_edits::are_unreported(*agent) {
-            return Ok(());
         }
     }
     let surroundings = Surroundings::new(&|name| std::env::var_os(name), waiting.located.root.clone());

@@ -67,6 +67,8 @@ impl FactKind {
 /// Codes are cut to this length; the full sentence is kept as the text.
 const CODE_CHARS_MAX: usize = 100;
 pub const TEXT_CHARS_MAX: usize = 500;
+/// What stands between a question and its answer.
+pub const ANSWERED: &str = " → ";
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fact {
@@ -115,12 +117,18 @@ impl Fact {
         fact
     }
 
-    /// What the person answered to a question, in this order.
+    /// What the person answered to a question: the question, [`ANSWERED`], the answer.
     pub fn answer(question: &str, answer: &str) -> Fact {
         let chosen = phrase(answer, CODE_CHARS_MAX);
         let asked = phrase(question, CODE_CHARS_MAX.saturating_sub(chosen.chars().count()).max(40));
-        let text = line(&format!("{} → {}", question.trim(), answer.trim()), TEXT_CHARS_MAX);
-        let code = format!("{}{asked} → {chosen}", FactKind::Decision.prefix());
+        // The end of a long question asks.
+        let answer = line(answer.trim(), TEXT_CHARS_MAX / 2);
+        let whole = question.trim();
+        let room = TEXT_CHARS_MAX - answer.chars().count() - ANSWERED.chars().count();
+        let start = whole.chars().count().saturating_sub(room);
+        let start = whole.char_indices().nth(start).map_or(0, |(at, _)| at);
+        let text = line(&format!("{}{ANSWERED}{answer}", &whole[start..]), TEXT_CHARS_MAX);
+        let code = format!("{}{asked}{ANSWERED}{chosen}", FactKind::Decision.prefix());
         Fact { why: Some(line(question, TEXT_CHARS_MAX)), ..Fact::plain(FactKind::Decision, code, text) }
     }
 

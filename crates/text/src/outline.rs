@@ -119,11 +119,33 @@ pub fn is_offer(text: &str) -> bool {
     text.trim_end_matches(['*', '_', ' ']).ends_with('?') || OPENINGS.split('|').any(|opening| low.starts_with(opening))
 }
 
-/// The text of an item, without emphasis marks and empty boxes.
+/// The text of an item, without emphasis marks and empty boxes; of a link, what is read. Two underscores are part of a
+/// name, such as `__init__.py`.
 pub fn plain(text: &str) -> String {
     let text = text.trim();
     let text = text.strip_prefix("[ ]").or_else(|| text.strip_prefix('☐')).unwrap_or(text);
-    text.replace("**", "").replace("__", "")
+    let text = text.replace("**", "");
+    if text.contains("](") { without_targets(&text) } else { text }
+}
+
+/// `[text](target)` → `text`.
+fn without_targets(text: &str) -> String {
+    let (mut read, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once('[') {
+        read.push_str(before);
+        let link = after.split_once("](").and_then(|(label, target)| Some((label, target.split_once(')')?)));
+        match link.filter(|(label, (target, _))| !label.contains(['[', ']']) && !target.contains(char::is_whitespace)) {
+            Some((label, (_, after))) => {
+                read.push_str(label);
+                rest = after;
+            }
+            None => {
+                read.push('[');
+                rest = after;
+            }
+        }
+    }
+    read + rest
 }
 
 /// The top-level items of the list that `lines` begins with. Blank lines may separate them.
@@ -159,6 +181,17 @@ pub fn items<'a>(lines: &[&'a str]) -> Vec<ListItem<'a>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_read_of_a_line_is_left() {
+        for (line, expected) in [
+            ("**Fixed** in [b.rs](src/b.rs:12), see [#3](https://x.org/3).", "Fixed in b.rs, see #3."),
+            ("a[0] and f[1](x y) of __init__.py", "a[0] and f[1](x y) of __init__.py"),
+            ("[ ] [a] is not [b](c", "[a] is not [b](c"),
+        ] {
+            assert_eq!(plain(line), expected);
+        }
+    }
 
     #[test]
     fn code_is_told_apart_from_prose() {

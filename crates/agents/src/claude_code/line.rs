@@ -22,6 +22,9 @@ pub(super) struct ClaudeLine<'a> {
     pub(super) cwd: Text<'a>,
     #[serde(rename = "gitBranch")]
     pub(super) branch: Text<'a>,
+    /// The client's own words about a request that failed.
+    #[serde(rename = "isApiErrorMessage")]
+    pub(super) is_api_error: Flag,
     pub(super) is_sidechain: Flag,
     pub(super) is_meta: Flag,
     turn_origin: Text<'a>,

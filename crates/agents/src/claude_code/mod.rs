@@ -37,7 +37,6 @@ pub(super) static PROFILE: Profile = Profile {
     // Claude Code shows the model only a preview of anything above 10,000 characters.
     limits: ReplyLimits { chars_max: 9_500, ..ReplyLimits::NONE },
     shows_notice: true,
-    reports_shell_edits: true,
     // A plan that was rejected only to clear the context: the next session implements it.
     unreported_tool: Some("ExitPlanMode"),
     nesting_variables: &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"],

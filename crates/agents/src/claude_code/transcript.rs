@@ -103,6 +103,7 @@ impl ClaudeReader<'_> {
             timestamp,
             cwd,
             branch,
+            is_api_error,
             is_sidechain,
             is_meta,
             is_compact_summary,
@@ -139,6 +140,7 @@ impl ClaudeReader<'_> {
         self.context = Some(context.clone());
         let uuid = uuid.0.unwrap_or_default();
         match kind.0.as_deref() {
+            Some("assistant") if is_api_error.0 => {}
             Some("assistant") => self.assistant_message(message.0, &uuid, context, is_sidechain.0),
             Some("user") if is_compact_summary.0 => self.compacted(message.0, &uuid, &context),
             Some("user") => {
@@ -374,6 +376,12 @@ mod tests {
             tool(5, "toolu_2", "Bash", json!({"command": "cargo test"})),
             result(6, "toolu_2", "Exit code 101\nboom", true, json!("Error: Exit code 101\nboom")),
             line("assistant", 7, text("It fails.\nNext: mend it.")),
+            line(
+                "assistant",
+                7,
+                json!({"isApiErrorMessage": true, "message": {"content": [
+                {"type": "text", "text": "API Error: 500"}]}}),
+            ),
             line("user", 8, json!({"isMeta": true, "message": {"content": "meta"}})),
             line("user", 9, text("go on")),
             line("user", 10, json!({"isCompactSummary": true, "message": {"content": "We wrote a.rs"}})),

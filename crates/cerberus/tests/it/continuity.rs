@@ -321,8 +321,8 @@ fn what_was_asked_and_what_came_of_it_comes_first() {
     write(&env, "s1", "limiter.rs");
     turn(&env, "s1", "Add a limiter", "The limiter is in limiter.rs. The burst test is still red on CI.");
     env.hook("s1", "SessionEnd", json!({"reason": "other"}));
-    let expected = "proj:hydra\nlast:Add a limiter\nsaid:The limiter is in limiter.rs.\n\
-        git:on main; not committed: limiter.rs\nnext:The burst test is still red on CI.\nimpl:limiter.rs";
+    let expected = "proj:hydra\nlast:Add a limiter\nsaid:The limiter is in limiter.rs. The burst test is still red on CI.\n\
+        git:on main; not committed: limiter.rs\nimpl:limiter.rs";
     assert_eq!(env.start("s2", "startup"), expected);
     assert_eq!(env.brief(), expected);
     // The session that continues knows its own words, but not what git says now.

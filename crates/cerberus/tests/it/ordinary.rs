@@ -463,3 +463,130 @@ fn a_session_that_waits_for_a_subagent_is_at_work() {
     let told = env.start("d", "startup");
     assert!(!told.contains("live:") && told.contains("last:Survey the harbour"), "{told}");
 }
+
+/// A file or folder gets this time of a day whose clock the test sets.
+fn set_time(path: &std::path::Path, minute: u64) {
+    let at = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_769_090_400 + minute * 60);
+    std::fs::File::open(path).unwrap().set_modified(at).unwrap();
+}
+
+#[test]
+fn what_commands_of_any_agent_moved_or_removed_is_told_and_nothing_of_another_session() {
+    let mut env = env();
+    for path in ["src/old.rs", "src/moved.rs", "kept.rs"] {
+        let path = env.project().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "fn x() {}\n").unwrap();
+    }
+    env.git(&env.project(), &["add", "--all"]);
+    env.git(&env.project(), &["commit", "--quiet", "--message", "first"]);
+    let at = |env: &mut TestEnv, minute: u64| env.set_now(Some(&format!("2026-01-22T14:{minute:02}:00Z")));
+    at(&mut env, 9);
+    env.start("s1", "startup");
+    env.start("s2", "startup");
+    at(&mut env, 10);
+    ask(&env, "s1", "Sort the sources");
+    ask(&env, "s2", "Make another one");
+    std::fs::remove_file(env.project().join("src/old.rs")).unwrap();
+    std::fs::rename(env.project().join("src/moved.rs"), env.project().join("sorted.rs")).unwrap();
+    std::fs::write(env.project().join("other.rs"), "x\n").unwrap();
+    for path in ["src", "sorted.rs", "other.rs"] {
+        set_time(&env.project().join(path), 12);
+    }
+    at(&mut env, 12);
+    env.write_file("s2", "t2", "other.rs", "x\n");
+    at(&mut env, 14);
+    let ran = json!({"tool_name": "Bash", "tool_use_id": "t1", "tool_input": {"command": "sh sort.sh"},
+        "tool_response": {"stdout": "", "stderr": "", "interrupted": false}});
+    env.hook("s1", "PostToolUse", ran);
+    // The user interrupts the turn and leaves.
+    at(&mut env, 15);
+    end(&env, "s1");
+    end(&env, "s2");
+    let told = env.start("s3", "startup");
+    for line in ["impl:sorted.rs", "src/{moved.rs (removed), old.rs (removed)}"] {
+        assert!(told.contains(line), "{line} in {told}");
+    }
+    assert!(!told.contains("impl:src/old.rs") && !told.contains("see:src/old.rs"), "{told}");
+    let edited = |session: &str| {
+        let sessions = env.sessions();
+        let found = sessions.iter().find(|found| found["agent_session_id"] == session).unwrap();
+        let files = found["facts"].as_array().unwrap().iter().filter(|fact| fact["kind"] == "file");
+        files.map(|fact| fact["path"].as_str().unwrap().to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(edited("s1"), ["sorted.rs", "src/moved.rs", "src/old.rs"]);
+    assert_eq!(edited("s2"), ["other.rs"]);
+}
+
+#[test]
+fn an_emptied_context_goes_on_with_its_own_session_beside_others() {
+    let mut env = env();
+    let mut window = Agent::start(&env);
+    window.hook(&env, "own", "SessionStart", json!({"source": "startup"}));
+    window.hook(&env, "own", "UserPromptSubmit", json!({"prompt": "Paint the wall of the kitchen"}));
+    window.write_file(&env, "own", "t1", "wall.rs");
+    window.hook(
+        &env,
+        "own",
+        "Stop",
+        json!({"last_assistant_message": "The wall is green.", "stop_hook_active": false}),
+    );
+    env.start("a", "startup");
+    ask(&env, "a", "Rename the xylophone driver");
+    write(&env, "a", "drivers/xylophone.go");
+    for (session, source) in [("own", "compact"), ("next", "clear"), ("older", "resume")] {
+        if source == "clear" {
+            window.hook(&env, "own", "SessionEnd", json!({"reason": "clear"}));
+        }
+        let told = window.hook(&env, session, "SessionStart", json!({"source": source}));
+        assert!(told.contains("live:claude-code, 0m ago: Rename the xylophone driver"), "{source}: {told}");
+        assert!(!told.contains("last:Rename") && !told.contains("picked up “Rename"), "{source}: {told}");
+    }
+    answer(&env, "a", "The driver is renamed.");
+    end(&env, "a");
+    assert!(env.start("elsewhere", "startup").contains("last:Rename the xylophone driver"));
+    let told = window.hook(&env, "third", "SessionStart", json!({"source": "clear"}));
+    assert!(told.contains("last:Paint the wall of the kitchen") && told.contains("picked up “Paint"), "{told}");
+    env.set_now(Some("2026-01-22T14:10:00Z"));
+    let told = env.start("own", "compact");
+    assert!(told.contains("last:Paint the wall of the kitchen") && told.contains("asked:Rename the"), "{told}");
+}
+
+#[test]
+fn work_of_last_week_is_told_although_questions_were_asked_since() {
+    let mut env = env();
+    work(&env);
+    env.set_now(Some("2026-01-26T09:00:00Z"));
+    env.start("opened", "startup");
+    end(&env, "opened");
+    let kept = ["Split the proxy into three parts (", "The proxy is split."];
+    env.set_now(Some("2026-01-31T09:00:00Z"));
+    let told = env.start("empty", "startup");
+    for line in kept {
+        assert!(told.contains(line), "{line} in {told}");
+    }
+    end(&env, "empty");
+    talk(&env, "question", "what does git rebase --onto do?", "It moves commits.");
+    env.set_now(Some("2026-02-01T09:00:00Z"));
+    let told = env.start("later", "startup");
+    for line in kept {
+        assert!(told.contains(line), "{line} in {told}");
+    }
+    assert!(
+        !told.contains("block:") && !told.contains("It moves commits."),
+        "what is older no longer carries over: {told}"
+    );
+}
+
+#[test]
+fn questions_that_are_not_told_are_listed() {
+    let mut env = env();
+    work(&env);
+    for (count, question) in ["what does git rebase --onto do?", "how do I leave vim again?"].into_iter().enumerate() {
+        env.set_now(Some(&format!("2026-01-22T15:{count:02}:00Z")));
+        talk(&env, &format!("idle{count}"), question, "There is a command for it.");
+    }
+    let dropped = env.json(&["brief"])["dropped"].to_string();
+    assert!(dropped.contains("asked:what does git rebase") && dropped.contains("said:There is a command"), "{dropped}");
+    assert!(!dropped.contains("leave vim"), "{dropped}");
+}

@@ -152,10 +152,31 @@ fn a_file_of_another_worktree_is_not_said_to_be_here() {
             "tool_response": {"type": "create", "structuredPatch": []}});
         env.hook("s3", "PostToolUse", extra);
     }
-    assert_eq!(told(&env, "s4"), None);
+    let expected = format!("side (the last session, in {})", other.display());
+    assert_eq!(told(&env, "s4"), Some(expected), "nothing that differs here");
+    assert!(!env.brief().contains("impl:side.rs"), "that path leads nowhere here: {}", env.brief());
     let there = env.command().current_dir(&other).arg("brief").output().unwrap();
     let there = String::from_utf8_lossy(&there.stdout).into_owned();
     assert!(there.contains("git:on side; not committed: new.rs, side.rs"), "{there}");
+}
+
+#[test]
+fn without_a_branch_and_in_the_middle_of_a_merge_the_line_says_so() {
+    let env = at_work();
+    commit(&env);
+    git(&env, &["checkout", "--quiet", "-b", "side", "HEAD~1"]);
+    std::fs::write(env.project().join("src/a.rs"), "three\n").unwrap();
+    git(&env, &["commit", "--quiet", "--all", "-m", "side"]);
+    let author = ["-c", "user.name=Test", "-c", "user.email=test@localhost"];
+    let merged = env.command_for("git").args(author).args(["merge", "--quiet", "main"]).output().unwrap();
+    assert!(!merged.status.success(), "it conflicts");
+    assert_eq!(told(&env, "s3").as_deref(), Some("on side; in the middle of a merge; not committed: new.rs, src/a.rs"));
+    git(&env, &["merge", "--abort"]);
+    git(&env, &["checkout", "--quiet", "--detach", "main"]);
+    let commit = git(&env, &["rev-parse", "--short=7", "HEAD"]);
+    assert_eq!(told(&env, "s4"), Some(format!("on no branch, at {}", commit.trim())));
+    std::fs::write(env.project().join("src/a.rs"), "four\n").unwrap();
+    assert_eq!(told(&env, "s5"), Some(format!("on no branch, at {}; not committed: src/a.rs", commit.trim())));
 }
 
 #[test]

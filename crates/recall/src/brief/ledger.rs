@@ -5,7 +5,6 @@
 use std::time::Duration;
 
 use cerberus_record::clean::instruction::harmless;
-use cerberus_record::clean::text;
 use cerberus_record::fact::{Fact, FactKind};
 use cerberus_record::git_report::CHECKS;
 use cerberus_record::id::SessionId;
@@ -45,6 +44,8 @@ pub struct KnownBranch {
     pub name: String,
     pub last_activity: Timestamp,
     pub state: MergeState,
+    /// The other worktree in which it is checked out and the last session worked.
+    pub folder: Option<String>,
 }
 
 /// What git says about a branch.
@@ -108,7 +109,7 @@ pub fn item(ledger: &BranchLedger, now: Timestamp) -> Option<BriefLine> {
         let mut known: Vec<String> = pull_request(&reports, AddressForm::Left, now, &mut told).into_iter().collect();
         let is_open = !known.is_empty();
         let is_told = match branch.state {
-            MergeState::Merged => false,
+            MergeState::Merged => is_last && branch.folder.is_some(),
             MergeState::Unmerged => true,
             MergeState::Missing => is_last && !is_done(&reports, branch) || is_open,
         };
@@ -118,8 +119,11 @@ pub fn item(ledger: &BranchLedger, now: Timestamp) -> Option<BriefLine> {
         }
         has_old |= is_old;
         known.extend(pushed(&reports, branch));
-        let when =
-            if is_last { "the last session".to_string() } else { format!("{} ago", age(branch.last_activity, now)) };
+        let when = match &branch.folder {
+            Some(folder) if is_last => format!("the last session, in {}", harmless(folder, "another worktree")),
+            _ if is_last => "the last session".to_string(),
+            _ => format!("{} ago", age(branch.last_activity, now)),
+        };
         let known = if known.is_empty() { String::new() } else { format!(": {}", known.join(", ")) };
         parts.push(format!("{} ({when}){known}", harmless(&branch.name, "a branch")));
     }
@@ -135,13 +139,21 @@ pub fn item(ledger: &BranchLedger, now: Timestamp) -> Option<BriefLine> {
             1 => "1 file edited since".to_string(),
             count => format!("{count} files edited since"),
         };
-        let is_short = checked.command.chars().count() <= COMMAND_CHARS_MAX;
-        let cut = if is_short { checked.command.clone() } else { text::phrase(&checked.command, COMMAND_CHARS_MAX) };
+        let cut = first_words(&checked.command, COMMAND_CHARS_MAX);
         let command = harmless(&cut, "tests");
         format!("{command} passed ({} ago), {edited}", age(checked.at, now))
     }));
     let last = told.iter().max_by_key(|report| report.at).map(|report| (&report.session, report.at));
     (!parts.is_empty()).then(|| git_item(&parts, last, "reported by tools", now))
+}
+
+/// As many whole words as there is room for, at least one.
+fn first_words(command: &str, chars_max: usize) -> String {
+    let ends = command.match_indices(' ').map(|(at, _)| at).chain([command.len()]);
+    let fits = |end: &usize| command[..*end].chars().count() <= chars_max;
+    let first = command.find(' ').unwrap_or(command.len());
+    let end = ends.take_while(fits).last().unwrap_or(first);
+    format!("{}{}", &command[..end], if end < command.len() { " …" } else { "" })
 }
 
 /// The newest report about each thing, newest first.
@@ -222,7 +234,7 @@ mod tests {
     }
 
     fn branch(name: &str, hours: i64, state: MergeState) -> KnownBranch {
-        KnownBranch { name: name.to_string(), last_activity: at(hours), state }
+        KnownBranch { name: name.to_string(), last_activity: at(hours), state, folder: None }
     }
 
     /// At the tenth hour on `main`. The reports are given oldest first.

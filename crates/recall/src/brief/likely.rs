@@ -22,7 +22,7 @@ pub fn remove_stale(items: &mut Vec<BriefLine>, likely: &Likely, dropped: &mut V
     items.retain(|item| {
         let is_gone = item.path.as_ref().is_some_and(|path| likely.gone.contains(path));
         if is_gone {
-            dropped.push(DroppedLine { code: item.code.clone(), reason: "its file no longer exists".to_string() });
+            dropped.push(DroppedLine { code: item.code.clone(), reason: "its file is not here".to_string() });
         }
         !is_gone
     });

@@ -17,6 +17,8 @@ use super::{BriefLine, KnownFact, LastWork, Section};
 const FILES_MAX: usize = 6;
 const COMMITS_MAX: usize = 3;
 const SUBJECT_CHARS_MAX: usize = 80;
+/// Of the name of a commit.
+const COMMIT_CHARS: usize = 7;
 
 /// What the name of a file ends in that is not committed because it is gone.
 pub const REMOVED: &str = " (removed)";
@@ -25,6 +27,10 @@ pub const REMOVED: &str = " (removed)";
 #[derive(Clone, Debug, Default)]
 pub struct GitFacts {
     pub branch: Option<String>,
+    /// The commit that is checked out without a branch.
+    pub detached: Option<String>,
+    /// What git was not finished with, such as `a merge`.
+    pub unfinished: Option<&'static str>,
     /// Files that sessions edited and that differ from the last commit, the last edited first.
     pub uncommitted: Vec<String>,
     pub pushed: PushState,
@@ -104,6 +110,10 @@ pub fn item(repository: &GitFacts, facts: &[KnownFact], worked: &[LastWork], now
     let made = commits(repository, facts, worked);
     let mut parts: Vec<String> =
         repository.branch.iter().map(|branch| format!("on {}", harmless(branch, "a branch"))).collect();
+    let commit = repository.detached.as_deref().and_then(|commit| commit.get(..COMMIT_CHARS));
+    parts.extend(commit.map(|commit| format!("on no branch, at {commit}")));
+    let branch_parts = repository.branch.iter().count();
+    parts.extend(repository.unfinished.map(|what| format!("in the middle of {what}")));
     if !repository.uncommitted.is_empty() {
         parts.push(format!("not committed: {}", names(&repository.uncommitted)));
     }
@@ -117,16 +127,24 @@ pub fn item(repository: &GitFacts, facts: &[KnownFact], worked: &[LastWork], now
         }
         PushState::Unknown => {}
     }
-    let is_plain = parts.len() <= 1 && made.is_empty();
+    let is_plain = parts.len() <= branch_parts && made.is_empty();
     if is_plain {
         return None;
     }
     if !made.is_empty() {
-        let subjects = made.iter().map(|known| text::phrase(&commit_words(known), SUBJECT_CHARS_MAX));
+        let subjects = made.iter().map(|known| subject(&commit_words(known)));
         parts.push(format!("committed: {}", subjects.collect::<Vec<_>>().join("; ")));
     }
     let last = made.last().map(|known| (&known.session, known.at));
     Some(git_item(&parts, last, "the state of the repository", now))
+}
+
+/// The subject of a commit; what is left out of a long one shows.
+fn subject(words: &str) -> String {
+    match text::clause(words, SUBJECT_CHARS_MAX) {
+        Some(whole) => text::phrase(&whole, SUBJECT_CHARS_MAX),
+        None => format!("{}…", text::phrase(words, SUBJECT_CHARS_MAX)),
+    }
 }
 
 /// A line of these parts. `last` is the newest session and time that it is from, if it is not only from git.
@@ -229,7 +247,7 @@ mod tests {
         let uncommitted =
             ["src/a.rs", "src/b/c.rs", "src/d.rs", "src/e.rs", "src/f.rs", "g.rs", "h.rs"].map(str::to_string).to_vec();
         let pushed = PushState::Compared { ahead: 1, behind: 2 };
-        let repository = GitFacts { branch: Some("fix/x".to_string()), uncommitted, pushed, history: None };
+        let repository = GitFacts { branch: Some("fix/x".to_string()), uncommitted, pushed, ..GitFacts::default() };
         assert_eq!(
             line(&repository, &facts).unwrap(),
             "git:on fix/x; not committed: src/{a.rs, b/c.rs, d.rs, e.rs, f.rs}, g.rs and 1 more; 1 commit not pushed; 2 commits not pulled; \

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 use cerberus_record::clean::instruction::{harmless, is_instruction};
 use cerberus_record::clean::text;
-use cerberus_record::fact::FactKind;
+use cerberus_record::fact::{ANSWERED, FactKind};
 use cerberus_text::tokens;
 
 use super::{BriefLine, Section};
@@ -36,6 +36,9 @@ impl BriefLine {
         let count = |text: &str| text::words(text).count();
         let is_whole = self.author.is_some() || count(&self.code) > count(&self.text);
         let prefix = self.kind.prefix();
+        if let Some(answered) = answered(&self.text).filter(|_| !is_whole && self.kind == FactKind::Decision) {
+            return Cow::Owned(format!("{prefix}{}", text::code(&answered)));
+        }
         let words = self.code.strip_prefix(prefix).unwrap_or(&self.code);
         let start: String = self.text.chars().take_while(|c| c.is_alphanumeric()).collect();
         let Some(at) = words.find(&start).filter(|_| !is_whole && !start.is_empty()) else {
@@ -77,6 +80,26 @@ impl BriefLine {
             Cow::Borrowed(&self.code)
         }
     }
+}
+
+/// `question → answer`, if both together are too long: what was chosen is told whole, the question as far as there is room.
+fn answered(text: &str) -> Option<Cow<'_, str>> {
+    let chars = |text: &str| text.chars().count();
+    if chars(text) <= STATEMENT_CHARS_MAX {
+        return None;
+    }
+    let asked_until = text.rfind(['?', '？', '؟']).filter(|at| text[*at..].contains(ANSWERED)).unwrap_or(0);
+    let (rest, answer) = text[asked_until..].split_once(ANSWERED)?;
+    let question = &text[..asked_until + rest.len()];
+    let answer = text::clause(answer, STATEMENT_CHARS_MAX)?;
+    let room = STATEMENT_CHARS_MAX.saturating_sub(chars(&answer) + chars(ANSWERED));
+    // The last sentence of a long question asks.
+    let asks = question.rsplit(['.', '!', '。']).find(|sentence| !sentence.trim().is_empty()).map(str::trim);
+    let asks = asks.filter(|asks| chars(asks) <= room).map(Cow::Borrowed);
+    Some(match asks.or_else(|| text::clause(question, room)) {
+        Some(question) => Cow::Owned(format!("{question}{ANSWERED}{answer}")),
+        None => answer,
+    })
 }
 
 /// Counts the tokens of items as they are told.
@@ -146,6 +169,24 @@ mod tests {
         let longer = format!("{long} {long}");
         let longer = BriefLine { text: longer, ..decision(&cut.code) };
         assert!(longer.told().ends_with("because a crash then loses at most one day…"), "{}", longer.told());
+    }
+
+    #[test]
+    fn an_answer_is_told_whatever_the_length_of_its_question() {
+        let asked = "I looked at both stores, at what they cost and at how long a backup of them takes on the small machine. Besides, \
+            the team knows only one of them, and nobody wants to learn another one before the release in spring. ";
+        let told = |question: &str, answer: &str| {
+            let fact = Fact::answer(question, answer);
+            let mut line = item(Section::Decisions, FactKind::Decision, &fact.code, None);
+            line.text = fact.text;
+            line.told().into_owned()
+        };
+        assert_eq!(told(&format!("{asked}Which one shall we use?"), "sqlite"), "dec:Which one shall we use? → sqlite");
+        let unbroken = format!("{} which one", "and then we could use some other store ".repeat(8));
+        assert_eq!(told(&unbroken, "sqlite, because it is one file"), "dec:sqlite, because it is one file");
+        let very_long = format!("{}Which one?", asked.repeat(4));
+        assert_eq!(told(&very_long, "sqlite"), "dec:Which one? → sqlite");
+        assert_eq!(told("Which store?", "sqlite"), "dec:Which store? → sqlite");
     }
 
     #[test]

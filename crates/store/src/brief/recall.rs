@@ -1,5 +1,6 @@
 //! Makes a brief: reads what the project's sessions left, and lets core decide what to tell.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -80,19 +81,19 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
     // A fresh session knows what it was asked itself.
     let is_live = |session: &SessionRow| at_work.iter().any(|live| live.session == session.id);
     let is_quoted = |session: &&SessionRow| !(is_fresh && question.is_from(session) || is_live(session));
-    let quoted: Vec<SessionRow> = sessions.iter().filter(is_quoted).cloned().collect();
+    let earlier = earlier_work(store, &carried, &history, question)?;
+    let quoted: Vec<SessionRow> = sessions.iter().filter(is_quoted).chain(&earlier).cloned().collect();
     let view = View { store, located, joined: &joined, now };
     let (memories, left_out) = remember::for_brief(&view, &carried, question)?;
-    let mut survey = match carried.facts.is_empty() {
+    let mut survey = match carried.facts.is_empty() && earlier.is_none() {
         true => Survey::default(),
         false => survey::survey(&view, history, &mut carried, &sessions, question.prompt, question.is_past)?,
     };
     survey.likely.ledger.checked = checked;
     live::leave_out_files(&at_work, &mut carried.facts, &mut survey.likely);
-    if !question.is_past {
-        survey.likely.lines = lines::edited_last(&view, &carried.facts);
-    }
-    let turns = turns(&view, &quoted, &carried)?;
+    survey.likely.lines = if question.is_past { FastMap::default() } else { lines::edited_last(&view, &carried.facts) };
+    let continued = continued(store, &quoted, question)?;
+    let turns = turns(&view, &quoted, &carried, continued, earlier.as_ref())?;
     let summary = last_summary(store, &sessions, question)?;
     let request = BriefRequest {
         project: &located.name,
@@ -113,12 +114,12 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
         Some(summary) => render::compose(&request, question.format, &summary.row.text),
         None => brief::compose(&request),
     };
-    let newest = newest_told(&brief, &quoted, &turns);
+    let newest = newest_told(&brief, &quoted, &turns, continued);
     let room = EndRoom { budget_tokens: request.budget_tokens, chars_max: request.chars_max, now };
     let brief = with_others(&view, brief, &memories, question, known.as_ref(), &room)?;
     let brief = brief.after(memories, left_out).restating(rules).introduced(question.first_line());
     let (project, session_id) = (located.name.clone(), newest.map(|session| session.id.clone()));
-    let expires_at = newest.map(|session| expiry(session.last_activity));
+    let expires_at = newest.map(|session| expiry(session.last_activity)).filter(|at| *at > now);
     let summary = summary.filter(|_| brief.text.contains(SUMMARY_TITLE));
     let briefing = Briefing { project, session_id, expires_at, summary, brief };
     store.free((survey, carried, sessions, quoted, turns));
@@ -164,6 +165,22 @@ fn gathered(
     Ok(Gathered { carried, history, at_work, checked })
 }
 
+/// The last session at work, if it is older than what carries over and only questions were asked since.
+fn earlier_work(
+    store: &Store,
+    carried: &CarriedFacts,
+    history: &[SessionWork],
+    question: &Question,
+) -> view::Result<Option<SessionRow>> {
+    if !carried.facts.is_empty() || !question.is_fresh() || !question.reminder {
+        return Ok(None);
+    }
+    let edited = |work: &&SessionWork| work.touched.iter().filter_map(|touched| touched.last_edit).max();
+    let Some(last) = history.iter().max_by_key(edited).filter(|work| edited(work).is_some()) else { return Ok(None) };
+    let row = store.session(&last.session, question.now)?;
+    Ok(row.filter(|row| row.state.status != SessionStatus::Completed && !question.is_from(row)))
+}
+
 /// Adds work to that of the project's own sessions, the last edited first.
 fn add_work(history: &mut Vec<SessionWork>, more: Vec<SessionWork>) {
     if more.is_empty() {
@@ -180,10 +197,16 @@ fn add_work(history: &mut Vec<SessionWork>, more: Vec<SessionWork>) {
 }
 
 /// The newest session that a line comes from. A question in between is not what goes on.
-fn newest_told<'a>(brief: &Brief, sessions: &'a [SessionRow], turns: &[Quotable]) -> Option<&'a SessionRow> {
+fn newest_told<'a>(
+    brief: &Brief,
+    sessions: &'a [SessionRow],
+    turns: &[Quotable],
+    continued: Option<i64>,
+) -> Option<&'a SessionRow> {
     let mut told: HashSet<&SessionId> = brief.items.iter().filter_map(|item| item.session.as_ref()).collect();
     turns.iter().filter(|turn| turn.part == WorkDone::Idle).for_each(|turn| _ = told.remove(&turn.session));
-    sessions.iter().filter(|session| told.contains(&session.id)).max_by_key(|s| (s.last_activity, s.row))
+    let order = |session: &&SessionRow| (Some(session.row) == continued, session.last_activity, session.row);
+    sessions.iter().filter(|session| told.contains(&session.id)).max_by_key(order)
 }
 
 /// Adds what other agents noted and what teammates have open.
@@ -324,7 +347,9 @@ fn parent<'a>(sessions: &'a [SessionRow], forked: &SessionRow) -> Option<&'a Ses
 fn reminder(view: &View, question: &Question) -> view::Result<Briefing> {
     let mut sessions = view.store.newest_sessions(&view.joined.ids, Timestamp::EPOCH, view.now)?;
     sessions.retain(|session| session.state.status != SessionStatus::Completed && !question.is_from(session));
-    let last_turn = view.store.turns(&sessions, |_| WorkDone::Talk, view.now)?.pop();
+    let mut newest: Vec<&SessionRow> = sessions.iter().collect();
+    newest.sort_by_key(|session| Reverse((session.last_activity, session.row)));
+    let last_turn = view.store.turns(&newest, |_| WorkDone::Talk, view.now)?.pop();
     sessions.retain(|session| last_turn.as_ref().is_some_and(|turn| turn.session == session.id));
     let mut carried = view.store.carried(&sessions, FactFilter::Words, view.now)?;
     let (memories, dropped) = remember::for_brief(view, &CarriedFacts::default(), question)?;
@@ -351,13 +376,39 @@ fn reminder(view: &View, question: &Question) -> view::Result<Briefing> {
 /// More sessions at once are not read: a client may leave many behind in one process.
 const LIVE_READ_MAX: usize = 16;
 
+/// Whether both run in the same process.
+fn shares_window(session: &SessionRow, other: &SessionRow) -> bool {
+    session.process.is_some() && session.process == other.process
+}
+
+/// The row of the session whose conversation goes on although its context was emptied. Others may have been active since.
+fn continued(store: &Store, sessions: &[SessionRow], question: &Question) -> view::Result<Option<i64>> {
+    let Some(asking) = question.session else { return Ok(None) };
+    match question.source {
+        StartSource::Compact => Ok(Some(asking.row)),
+        StartSource::Clear => {
+            let is_before = |session: &&SessionRow| session.row != asking.row && shares_window(session, asking);
+            let mut before: Vec<&SessionRow> = sessions.iter().filter(is_before).collect();
+            before.sort_by_key(|session| Reverse((session.last_activity, session.row)));
+            for session in before {
+                if store.prompt_count(session, question.now)? > 0 {
+                    return Ok(Some(session.row));
+                }
+            }
+            Ok(None)
+        }
+        StartSource::Startup | StartSource::Resume | StartSource::Fork => Ok(None),
+    }
+}
+
 /// The sessions that are in the middle of a turn in another window than the one that asks: what they say is not finished.
 fn live_sessions(store: &Store, sessions: &[SessionRow], question: &Question) -> view::Result<Vec<LiveSession>> {
     let mut found = Vec::new();
-    if question.session.is_none() || question.source != StartSource::Startup {
-        return Ok(found);
-    }
-    let others = sessions.iter().filter(|session| is_running(session, question.now) && !question.is_from(session));
+    let Some(asking) = question.session else { return Ok(found) };
+    // What was cut off in this window before its context was emptied is not at work.
+    let is_here = |session: &SessionRow| question.source != StartSource::Startup && shares_window(session, asking);
+    let is_meant = |session: &&SessionRow| !question.is_from(session) && !is_here(session);
+    let others = sessions.iter().filter(is_meant).filter(|session| is_running(session, question.now));
     for session in others.take(LIVE_READ_MAX) {
         let Some(prompt) = store.unanswered_prompt(session, question.now)? else { continue };
         let (id, agent) = (session.id.clone(), session.agent.clone());
@@ -372,8 +423,15 @@ pub fn worked(history: &[SessionWork]) -> Vec<LastWork> {
     history.iter().filter_map(|work| Some(LastWork { session: work.session.clone(), at: last(work)? })).collect()
 }
 
-/// What the last sessions said. Of those that worked, one of this folder or branch is where the work goes on.
-fn turns(view: &View, sessions: &[SessionRow], carried: &CarriedFacts) -> view::Result<Vec<Quotable>> {
+/// What the last sessions said. Of those that worked, one of this folder or branch is where the work goes on. The session
+/// that is continued counts as the last one.
+fn turns(
+    view: &View,
+    sessions: &[SessionRow],
+    carried: &CarriedFacts,
+    continued: Option<i64>,
+    earlier: Option<&SessionRow>,
+) -> view::Result<Vec<Quotable>> {
     let mut parts: FastMap<&SessionId, WorkDone> = FastMap::default();
     for known in &carried.facts {
         let part = parts.entry(&known.session).or_insert(WorkDone::Talk);
@@ -381,13 +439,26 @@ fn turns(view: &View, sessions: &[SessionRow], carried: &CarriedFacts) -> view::
             *part = WorkDone::Work;
         }
     }
+    if let Some(earlier) = earlier {
+        parts.insert(&earlier.id, WorkDone::Work);
+    }
     let (root, branch) = (view.located.root.to_string_lossy(), view.located.branch());
     let is_here = |session: &SessionRow| session.root == root || branch.is_some() && session.branch == branch;
     let part = |session: &SessionRow| parts.get(&session.id).copied().unwrap_or(WorkDone::Idle);
     let has_worked_here = sessions.iter().any(|session| part(session) == WorkDone::Work && is_here(session));
     let part = |session: &SessionRow| match part(session) {
         WorkDone::Work if has_worked_here && !is_here(session) => WorkDone::Talk,
+        // Its own conversation is no question in between.
+        WorkDone::Idle if Some(session.row) == continued => WorkDone::Talk,
         part => part,
     };
-    view.store.turns(sessions, part, view.now)
+    let mut newest: Vec<&SessionRow> = sessions.iter().collect();
+    newest.sort_by_key(|session| Reverse((Some(session.row) == continued, session.last_activity, session.row)));
+    let mut turns = view.store.turns(&newest, part, view.now)?;
+    // Of work that no longer carries over, only where it stopped.
+    let is_earlier = |turn: &Quotable| earlier.is_some_and(|earlier| turn.session == earlier.id);
+    if let (Some(first), Some(last)) = (turns.iter().position(is_earlier), turns.iter().rposition(is_earlier)) {
+        turns.drain(first..last);
+    }
+    Ok(turns)
 }

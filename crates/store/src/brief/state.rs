@@ -42,7 +42,23 @@ pub(super) fn asked(view: &View, sessions: &[SessionWork], log: &str) -> view::R
         (Some(branch), _) => pushed(view, branch)?,
     };
     let history = Some(git::names(log)).filter(|names| !names.is_empty());
-    Ok(GitFacts { branch, uncommitted, pushed, history })
+    let detached = if branch.is_none() { git::head(view.located) } else { None };
+    Ok(GitFacts { branch, detached, unfinished: unfinished(view.located), uncommitted, pushed, history })
+}
+
+/// What git keeps in its folder while it is not finished with something.
+const UNFINISHED: [(&str, &str); 6] = [
+    ("rebase-merge", "a rebase"),
+    ("rebase-apply", "a rebase"),
+    ("MERGE_HEAD", "a merge"),
+    ("CHERRY_PICK_HEAD", "a cherry-pick"),
+    ("REVERT_HEAD", "a revert"),
+    ("BISECT_LOG", "a bisection"),
+];
+
+fn unfinished(located: &Located) -> Option<&'static str> {
+    let git_dir = located.git_dir.as_ref()?;
+    UNFINISHED.iter().find(|(name, _)| git_dir.join(name).exists()).map(|(_, what)| *what)
 }
 
 /// What was true at a moment in the past, as far as records tell. The files on disk are not those of then.

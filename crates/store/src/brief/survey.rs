@@ -5,12 +5,14 @@
 use std::cell::{LazyCell, RefCell};
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use cerberus_recall::brief::ledger::{BranchLedger, KnownBranch, MergeState};
 use cerberus_recall::brief::rank::weights::learned;
-use cerberus_recall::brief::rank::{Candidates, Commit, RankEvidence, Renames, Scoring, SessionWork, USUAL};
+use cerberus_recall::brief::rank::{
+    Candidates, Commit, RankEvidence, RankedFile, Renames, Scoring, SessionWork, USUAL,
+};
 use cerberus_recall::brief::{KnownFact, Likely};
 use cerberus_record::fact::FactKind;
 use cerberus_record::id::SessionId;
@@ -127,11 +129,12 @@ fn ranking(
         }
     };
     let is_asked = |path: &str| matches!(which, RankedSet::All(_)) || asked.contains(path);
-    let gone = gone_files(&disk, &recent, &old, &commits, &is_asked);
+    let gone = gone_files(&disk, &recent, &old, sessions, &commits, &is_asked);
     let changed = changed(&disk, &history, &tracked, &is_asked);
     let mut files = candidates.ranked(by, &changed, &gone);
     files.truncate(RANKED_MAX);
     files.retain(|ranked| !view.store.privacy_rules().is_private(&ranked.path));
+    remove_deleted(&disk, &mut files);
     let likely = Likely { files, gone, ..Likely::default() };
     UnrankedSurvey { survey: Survey { likely, sessions: history, tracked: tracked.paths }, commits, changed }
 }
@@ -213,12 +216,20 @@ fn gone_files(
     disk: &Disk,
     recent: &[&SessionWork],
     old: &[&SessionWork],
+    sessions: &[SessionRow],
     commits: &[Commit],
     is_asked: &dyn Fn(&str) -> bool,
 ) -> FastSet<String> {
-    // If no file of a recent session is here, it worked somewhere else; its files are not counted as gone.
+    // If no file of a recent session is here, it worked somewhere else; its files are not counted as gone, unless they are
+    // in another worktree.
+    let is_in_worktree = |worked: &SessionWork| {
+        let session = sessions.iter().find(|session| session.id == worked.session && session.device.is_none());
+        let root = session.map(|session| Path::new(&session.root)).filter(|root| *root != disk.located.root);
+        root.is_some_and(|root| worked.touched.iter().any(|touched| root.join(&touched.path).exists()))
+    };
+    let is_here = |worked: &SessionWork| worked.touched.iter().any(|touched| disk.has(&touched.path));
     let (found, elsewhere): (Vec<&SessionWork>, Vec<&SessionWork>) =
-        recent.iter().partition(|worked| worked.touched.iter().any(|touched| disk.has(&touched.path)));
+        recent.iter().partition(|worked| is_here(worked) || is_in_worktree(worked));
     let lately = touched(&found).filter(|path| is_asked(path) && !disk.has(path));
     // Checking every file that was ever touched would take longer than everything else. For older ones, git's index is
     // enough.
@@ -232,6 +243,16 @@ fn gone_files(
     }
     touched(&elsewhere).for_each(|path| _ = gone.remove(path));
     gone.into_iter().map(str::to_string).collect()
+}
+
+/// So many files, the first ones, are looked up on disk, if git's index has them: they may have been deleted without it.
+const LOOKED_UP_MAX: usize = 40;
+
+fn remove_deleted(disk: &Disk, files: &mut Vec<RankedFile>) {
+    let mut at = 0..;
+    files.retain(|ranked| {
+        at.next() >= Some(LOOKED_UP_MAX) || !disk.tracked.contains(ranked.path.as_str()) || disk.has(&ranked.path)
+    });
 }
 
 /// Files that sessions edited and that differ from git's index, of those that are asked about: unfinished work, by
@@ -312,10 +333,15 @@ fn branches(
         Some(_) => MergeState::Merged,
         None => MergeState::Missing,
     };
+    let worktree = sessions
+        .first()
+        .map(|session| Path::new(&session.root))
+        .filter(|root| *root != view.located.root && root.join(".git").is_file());
     let branch = |(name, last_activity): (&str, Timestamp)| KnownBranch {
         name: name.to_string(),
         last_activity,
         state: state(name),
+        folder: worktree.filter(|_| last.as_deref() == Some(name)).map(|root| root.to_string_lossy().into_owned()),
     };
     let branches = others.into_iter().map(branch).collect();
     let decisions = carried.facts.iter().filter(|known| known.fact.kind == FactKind::Decision);

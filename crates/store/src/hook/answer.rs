@@ -91,6 +91,10 @@ pub fn answer(
                 let ended = store.agent_session(pending.agent, &pending.session, clock.now)?;
                 if let Some(ended) = &ended {
                     let mut recorder = Recorder::journal(home, clock, &mut store);
+                    // A turn that was interrupted has not ended.
+                    if recorder.store().unanswered_prompt(ended, clock.now)?.is_some() {
+                        shell_edits::record(&mut recorder, &pending.located, ended)?;
+                    }
                     recover::complete_ended(&mut recorder, surroundings, ended)?;
                     unreported::record(&mut recorder, surroundings, ended)?;
                     notes::record(&mut recorder, surroundings, ended)?;

@@ -182,10 +182,10 @@ impl Stretch {
 
     /// The lines that are not empty, each with its offset: records and torn lines.
     pub fn lines(&self) -> impl Iterator<Item = (u64, &[u8])> {
-        let mut next = self.offset;
-        self.bytes.split(|byte| *byte == b'\n').filter_map(move |line| {
-            let offset = next;
-            next += line.len() as u64 + 1;
+        let mut start = 0;
+        memchr::memchr_iter(b'\n', &self.bytes).chain([self.bytes.len()]).filter_map(move |end| {
+            let (offset, line) = (self.offset + start as u64, &self.bytes[start..end]);
+            start = end + 1;
             (!line.is_empty()).then_some((offset, line))
         })
     }

@@ -22,10 +22,10 @@ use crate::journal::own_record;
 use crate::memory::change::MemoryWriter;
 use crate::memory::distill::{self, DistillResult};
 use crate::memory::notes;
-use crate::project::identity;
+use crate::project::{identity, privacy};
 use crate::sessions::find::Recent;
 use crate::sessions::sweep::derive_state;
-use crate::sessions::unreported;
+use crate::sessions::{shell_edits, unreported};
 use crate::view::fold::FoldError;
 use crate::view::recorder::Recorder;
 use crate::view::{FactFilter, SessionRow, Store};
@@ -118,6 +118,14 @@ fn recover_each(
     surroundings: &Surroundings,
     sessions: &[SessionRow],
 ) -> Result<(), FoldError> {
+    // Git is asked once, and only now: the newest one's last turn did not end.
+    let is_crashed = |session: &&SessionRow| session.state.status == SessionStatus::Crashed && session.device.is_none();
+    if let Some(session) = sessions.iter().rfind(is_crashed) {
+        let located = identity::locate(Path::new(&session.root));
+        if privacy::storage_block(recorder.home, recorder.clock.now, &located).is_none() {
+            shell_edits::record(recorder, &located, session)?;
+        }
+    }
     for session in sessions {
         match session.state.status {
             SessionStatus::Crashed => drop(recover(recorder, surroundings, session, true)?),

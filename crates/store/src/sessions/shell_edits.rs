@@ -1,12 +1,14 @@
-//! Files that shell commands changed, for agents whose hooks do not name them.
+//! Files that shell commands changed. Few agents name them, and some only if their user wants it.
 //!
 //! At the end of a turn that ran commands, git is asked once what differs from the last commit. A file counts if it was
-//! written between the turn's prompt and the end of its last command, and no edit tool reported it.
+//! written, moved or removed between the turn's prompt and the end of its last command, and nobody reported an edit of it:
+//! not this session, and no other in the same folder.
 
 use std::path::Path;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use cerberus_agents::before::is_shell;
+use cerberus_os::platform;
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::{Event, FileTouch, ToolUse, Touch};
 use cerberus_record::id::Agent;
@@ -26,11 +28,6 @@ const FILES_MAX: usize = 50;
 /// A file system's clock may be behind ours by a tick.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Whether the hooks of an agent leave it to us to find out.
-pub fn are_unreported(agent: Agent) -> bool {
-    cerberus_agents::profile(agent).is_some_and(|profile| !profile.reports_shell_edits)
-}
-
 /// Records the files that commands of the last turn changed.
 pub fn record(recorder: &mut Recorder, located: &Located, session: &SessionRow) -> Result<(), FoldError> {
     let (home, clock) = (recorder.home, recorder.clock);
@@ -39,11 +36,9 @@ pub fn record(recorder: &mut Recorder, located: &Located, session: &SessionRow) 
     let Some(until) = last_command.filter(|_| located.root == Path::new(&session.root)) else { return Ok(()) };
     let Some(printed) = git::changed(located) else { return Ok(()) };
     let reported: FastSet<&str> = turn.edited.iter().map(String::as_str).collect();
-    let is_of_turn = |path: &String| {
-        !reported.contains(path.as_str())
-            && written(&located.root.join(path))
-                .is_some_and(|at| at >= turn.prompted.minus(TICK) && at.minus(TICK) <= until)
-    };
+    let is_within = |at: &Timestamp| *at >= turn.prompted.minus(TICK) && at.minus(TICK) <= until;
+    let is_of_turn =
+        |path: &String| !reported.contains(path.as_str()) && changes(&located.root, path).iter().any(is_within);
     let mut changed: Vec<String> = git::read_status(&printed).uncommitted.into_iter().filter(is_of_turn).collect();
     if changed.is_empty() || changed.len() > FILES_MAX {
         return Ok(());
@@ -62,9 +57,14 @@ pub fn record(recorder: &mut Recorder, located: &Located, session: &SessionRow) 
     recorder.record(&[record])
 }
 
-/// When a file was last written.
-fn written(path: &Path) -> Option<Timestamp> {
-    let found = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
-    let since = found.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    Some(Timestamp::from_millis(i64::try_from(since.as_millis()).ok()?))
+/// When a file was last written or moved to its place; if it is gone, when something was last removed from its folder.
+fn changes(root: &Path, path: &str) -> Vec<Timestamp> {
+    let found = match root.join(path).symlink_metadata() {
+        Ok(found) if found.is_file() => Some(found),
+        Ok(_) => None,
+        Err(_) => Path::new(path).ancestors().skip(1).find_map(|folder| root.join(folder).symlink_metadata().ok()),
+    };
+    let stamp = found.map(|found| platform::stamp(&found));
+    let nanos = stamp.into_iter().flat_map(|stamp| [stamp.modified, stamp.changed]);
+    nanos.map(|nanos| Timestamp::from_millis(nanos / 1_000_000)).collect()
 }

@@ -228,7 +228,13 @@ mod tests {
                 (store.history(&project(), Asks::Prompt, now).unwrap(), store.runs(&sessions, now).unwrap());
             format!(
                 "{history:?} {carried:?} {runs:?} {:?}",
-                store.turns(&sessions, |_| cerberus_recall::brief::stopped::WorkDone::Talk, now).unwrap()
+                store
+                    .turns(
+                        &sessions.iter().rev().collect::<Vec<_>>(),
+                        |_| cerberus_recall::brief::stopped::WorkDone::Talk,
+                        now
+                    )
+                    .unwrap()
             )
         };
         (0..12).map(|minutes| reading(minute(minutes))).collect()

@@ -63,7 +63,7 @@ pub struct Turn {
     pub prompted: Timestamp,
     /// The tools that were used, and when.
     pub tools: Vec<(Timestamp, String)>,
-    /// Files that edits were reported of.
+    /// Files that edits were reported of, by this session or by another one in the same folder.
     pub edited: Vec<String>,
 }
 
@@ -152,14 +152,16 @@ impl Store {
         let prompted = "SELECT at FROM prompt WHERE session = ?1 AND at <= ?2 ORDER BY at DESC, event DESC LIMIT 1";
         let Some(prompted) = self.rows(prompted, of_session, |row| time(row, 0))?.pop() else { return Ok(None) };
         let since = params![session.row, now.millis(), prompted.millis()];
+        let in_folder = params![session.root, now.millis(), prompted.millis()];
         let tools = "SELECT at, tool FROM event WHERE session = ?1 AND at BETWEEN ?3 AND ?2 AND tool IS NOT NULL
             ORDER BY at, row";
-        let edited = "SELECT path FROM fact INDEXED BY fact_files WHERE session = ?1 AND kind = 'file'
+        let edited = "SELECT path FROM fact INDEXED BY fact_files WHERE session IN
+            (SELECT row FROM session WHERE root = ?1 AND last_activity >= ?3) AND kind = 'file'
             AND kind IN ('file', 'read') AND at BETWEEN ?3 AND ?2 AND path IS NOT NULL";
         Ok(Some(Turn {
             prompted,
             tools: self.rows(tools, since, |row| Ok((time(row, 0)?, row.get(1)?)))?,
-            edited: self.rows(edited, since, |row| row.get(0))?,
+            edited: self.rows(edited, in_folder, |row| row.get(0))?,
         }))
     }
 

@@ -1,7 +1,5 @@
 //! Conversations in the view: what was asked, and the message with which the agent finished.
 
-use std::cmp::Reverse;
-
 use cerberus_recall::brief::digest;
 use cerberus_recall::brief::stopped::{
     self, QUOTES_TOKENS_MAX, Quotable, SESSIONS_MAX, TURNS_READ_MAX, Turn, WorkDone,
@@ -18,21 +16,19 @@ use super::{Result, SessionRow, Store};
 const SESSIONS_READ_MAX: usize = 24;
 
 impl Store {
-    /// The last turns of the last of these sessions, oldest first. `part` is what the tools of a session did. The last
+    /// The last turns of the first of these sessions, oldest first; the newest session comes first. `part` is what the tools of a session did. The last
     /// session at work is among them, however many only talked since.
     pub fn turns(
         &self,
-        sessions: &[SessionRow],
+        newest: &[&SessionRow],
         part: impl Fn(&SessionRow) -> WorkDone,
         now: Timestamp,
     ) -> Result<Vec<Quotable>> {
-        let mut newest: Vec<&SessionRow> = sessions.iter().collect();
-        newest.sort_by_key(|session| Reverse((session.last_activity, session.row)));
         let sql = "SELECT turns FROM digest WHERE session = ?1 AND until <= ?2";
         let mut packed = self.with_path(self.connection.prepare(sql))?;
         let mut found: Vec<Vec<Quotable>> = Vec::new();
         let (mut count, mut tokens, mut idle, mut has_work) = (0, 0, 0, false);
-        for session in newest {
+        for session in newest.iter().copied() {
             let part = part(session);
             let is_enough = count >= SESSIONS_MAX && tokens >= QUOTES_TOKENS_MAX || count + idle >= SESSIONS_READ_MAX;
             if is_enough && (has_work || part != WorkDone::Work) {

@@ -84,8 +84,14 @@ fn with_the_plugin_beside_the_settings_everything_is_told_and_counted_once() {
     assert_eq!(starts, 2, "the plugin's hooks ran beside those of the settings");
 }
 
+/// The client says which files a command changed only if its user set that.
 #[test]
 fn what_a_command_wrote_is_told_as_edited() {
+    what_a_command_wrote_is_told(&[]);
+    what_a_command_wrote_is_told(&["--settings", r#"{"bashEditDiffEnabled": true}"#]);
+}
+
+fn what_a_command_wrote_is_told(settings: &[&str]) {
     let stage = Stage::new(&ClaudeCode);
     std::fs::write(stage.scratch.repo().join("old.go"), "package old\n").unwrap();
     stage.scratch.git(&["add", "--all"]);
@@ -94,7 +100,7 @@ fn what_a_command_wrote_is_told_as_edited() {
     let script = commands.map(|command| ClaudeCode.run(command)).into_iter().chain([Reply::text("Written.")]);
     let server = ModelServer::start(script);
     let mut session = ClaudeCode.session(&stage.place(&server), "Write them");
-    finish(session.args(["--settings", r#"{"bashEditDiffEnabled": true}"#]));
+    finish(session.args(settings));
     let text = told(&stage, &ClaudeCode, "Go on");
     for code in ["impl:new.go", "impl:old.go", "impl:by_tee.txt", "not committed: by_tee.txt, old.go, new.go"] {
         assert_eq!(times(&text, code), 1, "{code} in {text}");

@@ -61,7 +61,7 @@ pub struct CandidateSentence {
     pub tokens: usize,
     words: Vec<u64>,
     /// It is quoted first, whatever its score.
-    is_certain: bool,
+    pub(super) is_certain: bool,
 }
 
 /// All sentences of `turns` that may be quoted, in order. Sessions without work have none, unless there are no others.

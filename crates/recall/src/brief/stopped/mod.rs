@@ -92,7 +92,9 @@ pub fn items(
     let mut found = candidates(turns);
     let last = found.last().map_or(0, |candidate| candidate.turn);
     let mut items = open_items(turns, &mut found, &told.open);
-    items.extend(question(turns, last, now));
+    let question = question(turns, last, now);
+    dropped.extend(questions_left_out(turns, question.as_ref()));
+    items.extend(question);
     let used: usize = items.iter().map(|item| item.tokens).sum();
     let chosen = choose(&found, &WEIGHTS, budget_tokens.min(QUOTES_TOKENS_MAX).saturating_sub(used));
     for (index, turn) in turns.iter().enumerate().rev() {
@@ -112,7 +114,7 @@ pub fn items(
                 has_request = true;
             }
             if !left_out.is_empty() && is_told {
-                dropped.push(not_quoted(is_reply, &joined(&left_out), "worth less than what is quoted"));
+                dropped.push(not_quoted(is_reply, &joined(&left_out), "says less than what is quoted, or nothing new"));
             }
         }
     }
@@ -138,6 +140,22 @@ fn question(turns: &[Quotable], last: usize, now: Timestamp) -> Option<BriefLine
     Some(item(turns, index, last, false, &asked.text, Some(now)))
 }
 
+/// The other questions, and all answers to them.
+fn questions_left_out(turns: &[Quotable], told: Option<&BriefLine>) -> Vec<DroppedLine> {
+    let words = |sentences: &[Sentence]| join(sentences.iter().map(|one| (one.heading.as_str(), one.text.as_str())));
+    let is_told =
+        |turn: &Quotable| told.is_some_and(|told| told.session.as_ref() == Some(&turn.session) && told.at == turn.at);
+    let mut dropped = Vec::new();
+    for turn in turns.iter().rev().filter(|turn| turn.part == WorkDone::Idle) {
+        for (is_reply, said) in [(false, &turn.request), (true, &turn.reply)] {
+            if !said.is_empty() && (is_reply || !is_told(turn)) {
+                dropped.push(not_quoted(is_reply, &words(said), "a question in between"));
+            }
+        }
+    }
+    dropped
+}
+
 /// So many sentences of the last message are told as open.
 const OPEN_MAX: usize = 3;
 /// Shorter ones need the sentence before them.
@@ -145,7 +163,8 @@ const OPEN_CHARS_MIN: usize = 30;
 /// An open item that shares this many of its words with another is the same.
 const SAME_SHARE: f64 = 0.5;
 
-/// Takes out of `found` what the last message says remains to be done, and that of the last session at work.
+/// Takes out of `found` what the last message names as a next step, and that of the last session at work. What only may
+/// say that something remains is quoted first.
 fn open_items(turns: &[Quotable], found: &mut Vec<CandidateSentence>, told: &[&str]) -> Vec<BriefLine> {
     let last = found.last().map(|candidate| candidate.turn);
     let known: Vec<Vec<u64>> = told.iter().map(|text| sentences::words(text)).collect();
@@ -165,7 +184,10 @@ fn open_items(turns: &[Quotable], found: &mut Vec<CandidateSentence>, told: &[&s
     let mut open: Vec<usize> = (0..found.len()).filter(|at| is_open(&found[*at])).collect();
     // A message ends with what remains.
     open.drain(..open.len().saturating_sub(OPEN_MAX));
-    let taken: Vec<CandidateSentence> = open.into_iter().rev().map(|at| found.remove(at)).collect();
+    let (steps, others): (Vec<usize>, Vec<usize>) =
+        open.into_iter().partition(|at| open::names_a_step(&found[*at].text));
+    others.into_iter().for_each(|at| found[at].is_certain = true);
+    let taken: Vec<CandidateSentence> = steps.into_iter().rev().map(|at| found.remove(at)).collect();
     taken.into_iter().rev().map(|candidate| open_item(&turns[candidate.turn], &candidate.text)).collect()
 }
 

@@ -1,8 +1,9 @@
-//! Which sentences of the agent's last message say that something remains to be done.
+//! Which sentences of the agent's last message may say that something remains to be done, and which of them say nothing
+//! else. Only these are told as open: of the others, most are about something that is done.
 
-/// A sentence of this message with one of these speaks of something open: what is missing or waits. Each is
+/// A sentence of this message with one of these may speak of something open: what is missing or waits. Each is
 /// found at the beginning of a word. One line per language.
-const CUES: &str = "remain|still|not yet|todo|to do|pending|next step|follow-up|follow up|unfinished|not pushed|\
+const CUES: &str = "remain|still|not yet|not done|todo:|to do|pending|next:|next step|the next step|follow-up|follow up|unfinished|not pushed|\
     not committed|uncommitted|unpushed|not started|needs|need to|you should|we should|deferred|untested|\
     not tested|haven't|hasn't|left to|recommend|before merging|\
     falta|pendiente|pendente|todavía|aún no|queda por|ainda|manca|ancora|da fare|\
@@ -16,13 +17,30 @@ pub(super) fn is_open(sentence: &str) -> bool {
     if sentence.trim_end().ends_with(['?', '？', '؟']) {
         return false;
     }
-    let low = sentence.to_lowercase().replace('’', "'");
+    let low = lower(sentence);
     CUES.split('|').any(|cue| {
         low.match_indices(cue).any(|(at, _)| {
             let is_spaced = cue.is_ascii() || cue.chars().next().is_some_and(|c| c < '\u{3000}');
-            !is_spaced || !low[..at].ends_with(char::is_alphanumeric)
+            !is_spaced || !low[..at].ends_with(char::is_alphanumeric) && !is_in_name(&low, at)
         })
     })
+}
+
+/// Whether it begins by saying so, as an item or a label does: `Still to do: the docs`.
+pub(super) fn names_a_step(sentence: &str) -> bool {
+    let low = lower(sentence);
+    let words = low.trim_start_matches(|c: char| !c.is_alphanumeric());
+    CUES.split('|').any(|cue| words.starts_with(cue)) && !is_in_name(words, 0)
+}
+
+fn lower(sentence: &str) -> String {
+    sentence.to_lowercase().replace('’', "'")
+}
+
+/// Whether the word at this place is part of the name of something in the code, such as `TODO.md`.
+fn is_in_name(text: &str, at: usize) -> bool {
+    let start = text[..at].rfind(char::is_whitespace).map_or(0, |blank| blank + 1);
+    text[start..].split_whitespace().next().is_some_and(super::sentences::is_name)
 }
 
 #[cfg(test)]
@@ -48,8 +66,25 @@ mod tests {
             "I distilled the report.",
             "Added the limiter to proxy.go.",
             "Alles ist fertig.",
+            "I finished one task of TODO.md.",
+            "needs_review is a column now.",
+            "Todos los errores están resueltos.",
         ] {
             assert!(!is_open(done), "{done}");
+        }
+    }
+
+    #[test]
+    fn a_step_begins_by_saying_so() {
+        for step in
+            ["Still to do: the docs.", "Next step: push it.", "**Remaining:** two tests", "Falta documentar el límite."]
+        {
+            assert!(names_a_step(step), "{step}");
+        }
+        for other in
+            ["Only three of them remain exported.", "Zero errors, the remaining ones are old.", "todo.md is done"]
+        {
+            assert!(!names_a_step(other), "{other}");
         }
     }
 }

@@ -31,7 +31,8 @@ pub struct Sentence {
 pub(super) fn sentences(text: &str) -> Vec<Sentence> {
     let mut found = Vec::new();
     let mut heading = String::new();
-    for paragraph in outline::prose(text) {
+    let lines = outline::prose(text);
+    for (at, paragraph) in lines.iter().copied().enumerate() {
         let item = outline::item(paragraph);
         let body = item.as_ref().map_or(paragraph.trim(), |item| item.text);
         let is_row = body.starts_with('|');
@@ -41,15 +42,16 @@ pub(super) fn sentences(text: &str) -> Vec<Sentence> {
             () if item.is_some() || is_row || body.is_empty() || paragraph.starts_with(' ') => {}
             () => heading.clear(),
         }
-        if body.is_empty()
-            || is_label(paragraph)
-            || body.chars().all(|c| matches!(c, '|' | '-' | ':' | ' ' | '=' | '*'))
-        {
+        // The head of a table names its columns.
+        let is_head = is_row && lines.get(at + 1).is_some_and(|next| is_line(next.trim()));
+        if body.is_empty() || is_label(paragraph) || is_line(body) || is_head || is_directive(body) {
             continue;
         }
         let body = outline::plain(body);
         let body = if is_row { body.trim_matches('|').replace('|', " – ") } else { body };
         for sentence in split(&body) {
+            // A list in a list, or a row whose first cell is empty.
+            let sentence = sentence.strip_prefix("- ").or_else(|| sentence.strip_prefix("– ")).unwrap_or(sentence);
             let names = names(sentence);
             let text = line(&sentence.replace('`', ""), SENTENCE_READ_MAX);
             let Some(text) = clause(&text, SENTENCE_CHARS_MAX) else { continue };
@@ -75,6 +77,16 @@ const SENTENCE_READ_MAX: usize = 1_000;
 pub(super) fn says_something(text: &str) -> bool {
     let words = text.split(|c: char| !c.is_alphabetic()).filter(|word| word.chars().count() >= WORD_CHARS_MIN);
     words.count() >= 2 || text.contains(|c: char| c >= '\u{3000}')
+}
+
+/// Nothing but the marks of a line.
+fn is_line(body: &str) -> bool {
+    !body.is_empty() && body.chars().all(|c| matches!(c, '|' | '-' | ':' | ' ' | '=' | '*'))
+}
+
+/// What an agent tells its client, such as `::git-push{branch="main"}`.
+fn is_directive(body: &str) -> bool {
+    body.starts_with("::") && body.ends_with('}')
 }
 
 /// A heading or a label such as `**Changes:**` names what follows; it says nothing itself.
@@ -119,7 +131,7 @@ fn names(sentence: &str) -> usize {
     sentence.split_whitespace().filter(|word| is_name(word)).count()
 }
 
-fn is_name(word: &str) -> bool {
+pub(super) fn is_name(word: &str) -> bool {
     if word.contains('`') {
         return true;
     }
@@ -165,7 +177,7 @@ mod tests {
     #[test]
     fn code_headings_and_markup_are_left_out() {
         let message = "## Summary\n\nThe limiter works. It uses `takeToken`; the burst test fails!\n\n```rust\nlet x = 1;\n```\n\
-            **Remaining:**\n- **Document** the limiter\n1. Ship it\n\n| file | state |\n|---|---|\n| a.rs | done |\nok";
+            **Remaining:**\n- **Document** the limiter\n1. Ship it\n\n| file | state |\n|---|---|\n| a.rs | done |\n::git-push{cwd=\"/x y\" branch=\"main\"}\nok";
         assert_eq!(
             texts(message),
             [
@@ -174,7 +186,6 @@ mod tests {
                 "the burst test fails!",
                 "Document the limiter",
                 "Ship it",
-                "file – state",
                 "a.rs – done"
             ]
         );

@@ -98,7 +98,7 @@ fn a_request_is_what_the_person_typed() {
 #[test]
 fn what_the_last_message_leaves_open_is_told_as_next() {
     let reply =
-        "The limiter works. The burst test in burst.rs is still red on CI. Would you like me to open a pull request?";
+        "The limiter works. Next step: mend the burst test in burst.rs, which is red. Would you like me to do it?";
     let turns =
         [turn("a", 0, "Add a limiter", "Still to do: write the docs for it."), turn("a", 1, "Go on with it", reply)];
     let next = |told: &ToldElsewhere| -> Vec<String> {
@@ -107,7 +107,7 @@ fn what_the_last_message_leaves_open_is_told_as_next() {
     };
     assert_eq!(
         next(&ToldElsewhere::default()),
-        ["next:The burst test in burst.rs is still red on CI."],
+        ["next:Next step: mend the burst test in burst.rs, which is red."],
         "an offer is no step"
     );
     let known = ToldElsewhere { open: vec!["fix the red burst test in burst.rs"], ..ToldElsewhere::default() };
@@ -115,11 +115,18 @@ fn what_the_last_message_leaves_open_is_told_as_next() {
     let said: Vec<String> = told(&turns, 400).into_iter().filter(|line| line.starts_with("said:")).collect();
     assert_eq!(
         said,
-        [
-            "said:The limiter works. Would you like me to open a pull request?",
-            "said:Still to do: write the docs for it."
-        ]
+        ["said:The limiter works. Would you like me to do it?", "said:Still to do: write the docs for it."]
     );
+}
+
+#[test]
+fn what_may_remain_is_quoted_first_and_is_no_step() {
+    let filler = "Some words that fill the middle of it all. ".repeat(9);
+    let reply =
+        format!("The limiter works. {filler}The burst test in burst.rs is still red on CI. {filler}All is said.");
+    let lines = told(&[turn("a", 0, "Add a limiter", &reply)], 60);
+    assert!(lines[1].starts_with("said:The limiter works.") && lines[1].contains("still red on CI."), "{lines:?}");
+    assert!(!lines.iter().any(|line| line.starts_with("next:")), "{lines:?}");
 }
 
 #[test]
