@@ -45,6 +45,8 @@ use super::crypto::{self, Key, SIGNATURE_BYTES, hex};
 
 /// Signs in the name of the recovery key.
 pub const RECOVERY: &str = "recovery";
+/// How many devices a space may have. Whoever begins a key wraps it for all of them in one link, which every hub takes.
+pub const MEMBERS_MAX: usize = 4_096;
 /// How long a device's name may be when it is sealed, in hexadecimal digits.
 const SEALED_CHARS_MAX: usize = 16 * 1024;
 
@@ -173,6 +175,8 @@ pub enum LinkRefusal {
     Unnamed,
     #[error("a part of it is too long")]
     TooLong,
+    #[error("the space has as many devices as it may have")]
+    Full,
 }
 
 /// What somebody is said to have signed.
@@ -238,7 +242,7 @@ impl ChainState {
     }
 
     /// The key with which somebody signs.
-    fn signer(&self, by: &str) -> Option<&Key> {
+    pub fn signer(&self, by: &str) -> Option<&Key> {
         match by {
             RECOVERY => Some(&self.recovery.sign),
             by => self.members.get(by).map(|member| &member.device.keys.sign),
@@ -259,6 +263,9 @@ impl ChainState {
         let id = id_of(&device.keys.sign);
         if self.is_known(&id) {
             return Err(LinkRefusal::Known(id));
+        }
+        if self.members.len() >= MEMBERS_MAX {
+            return Err(LinkRefusal::Full);
         }
         short(&device.name)?;
         short(&device.names)?;

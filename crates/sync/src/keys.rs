@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use cerberus_record::clean::text::line;
+
 use super::chain::{ChainState, Epoch, Grant, Keys, MemberDevice as Added, RECOVERY, id_of};
 use super::crypto::{self, Key, Secrets, hex};
 use super::document::Secret;
@@ -128,7 +130,7 @@ pub fn grant_id(granted: &Granted) -> Result<String> {
 
 /// A name as it may be shown.
 pub fn shown_name(name: &str) -> String {
-    name.chars().filter(|c| !c.is_control()).take(NAME_CHARS_MAX).collect()
+    line(name, NAME_CHARS_MAX)
 }
 
 /// The name of a device or a grant.

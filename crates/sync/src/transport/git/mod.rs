@@ -29,9 +29,9 @@ use self::history::History;
 use self::names::{beginning, lines, of_device, of_document, of_stream, of_streams};
 use super::TimeLimit;
 use super::address::{Address, AddressError};
-use super::hash::sha256;
 use super::object::{Named, answers};
-use super::{Answer, Place, Put, Question, Range, Result, Sealed, Stream, Transport, TransportError};
+use super::{Document, Place, Put, Question, Range, Result, Sealed, Stream, Transport, TransportError};
+use crate::crypto::{self, hex};
 
 /// Streams that are named one by one; if more are mirrored, all of a place are fetched.
 const REFSPECS_MAX: usize = 100;
@@ -93,7 +93,7 @@ impl Git {
             _ => hub.replacen("git+", "", 1),
         };
         // No file is named after an address.
-        let dir = dir.join(format!("{}.git", &sha256(url.as_bytes())[..16]));
+        let dir = dir.join(format!("{}.git", hex::text(&crypto::hash(url.as_bytes())[..8])));
         let door = Door::new(&dir, protocol, time);
         Ok(Git { url, hub, door, dir, is_new: false, fetched: BTreeSet::new() })
     }
@@ -196,7 +196,7 @@ impl Git {
     }
 
     /// Answers questions from the mirror.
-    fn mirrored(&self, questions: &[Question]) -> Result<Vec<Answer>> {
+    fn mirrored(&self, questions: &[Question]) -> Result<Vec<Vec<Document>>> {
         let beginnings: BTreeSet<String> = questions.iter().map(beginning).collect();
         let references = self.references(&beginnings.iter().collect::<Vec<_>>())?;
         let tip = |range: &Range| references.get(&of_stream(&range.stream, range.generation));
@@ -217,14 +217,17 @@ impl Git {
                 }
                 Question::After(range) => {
                     let commits = tip(range).map(|tip| history.line(tip)).unwrap_or_default();
-                    let found = range.sequences().map_while(|sequence| commits.get(&sequence));
-                    found.map(|commit| (String::new(), format!("{commit}:{}", objects::BATCH))).collect()
+                    let batch = |sequence: u64| {
+                        let place = format!("{}:{}", commits.get(&sequence)?, objects::BATCH);
+                        Some((sequence.to_string(), place))
+                    };
+                    range.sequences().map_while(batch).collect()
                 }
             }
         };
         let named: Vec<Named<String>> = questions.iter().map(objects).collect();
         let contents = self.contents(&named.iter().flatten().map(|(_, file)| file.as_str()).collect::<Vec<_>>())?;
-        Ok(answers(questions, named, contents))
+        Ok(answers(named, contents))
     }
 
     /// Makes git forget that objects came through a filter: it would keep all of them for ever.
@@ -391,7 +394,7 @@ impl Transport for Git {
         self.hub.clone()
     }
 
-    fn answer(&mut self, questions: &[Question]) -> Result<Vec<Answer>> {
+    fn answer(&mut self, questions: &[Question]) -> Result<Vec<Vec<Document>>> {
         let _lock = self.lock()?;
         let stale = self.stale(questions)?;
         if !stale.is_empty() {
@@ -399,8 +402,8 @@ impl Transport for Git {
         }
         let answers = self.mirrored(questions)?;
         // What was up to date a moment ago may have gone on.
-        let is_missing = |(question, answer): &(&Question, &Answer)| {
-            matches!(answer, Answer::After(batches) if batches.is_empty()) && !stale.contains(&beginning(question))
+        let is_missing = |(question, answer): &(&Question, &Vec<Document>)| {
+            matches!(question, Question::After(_)) && answer.is_empty() && !stale.contains(&beginning(question))
         };
         let missing = questions.iter().zip(&answers).filter(is_missing);
         let missing: BTreeSet<String> = missing.map(|(question, _)| beginning(question)).collect();
@@ -486,7 +489,8 @@ mod tests {
 
     /// A batch that can be compressed to half its size at most.
     fn large(sequence: u64) -> Sealed {
-        let parts = (0_u64..).map(|part| sha256(&[sequence.to_be_bytes(), part.to_be_bytes()].concat()));
+        let hashed = |part: u64| crypto::hash(&[sequence.to_be_bytes(), part.to_be_bytes()].concat());
+        let parts = (0_u64..).map(|part| hex::text(&hashed(part)));
         Sealed { sequence, bytes: parts.flat_map(String::into_bytes).take(1 << 20).collect() }
     }
 

@@ -1,0 +1,242 @@
+//! What a hub, or a member with a changed program, may put where devices look for the chain: it is told, and stops nobody.
+
+use std::fs;
+use std::path::PathBuf;
+
+use cerberus_os::home::Home;
+use cerberus_sync::SyncError;
+use cerberus_sync::chain::{ChainChange, Keys, MemberDevice};
+use cerberus_sync::crypto::{Secrets, hex};
+use cerberus_sync::document::{self, SPACE_PLACE};
+use cerberus_sync::files::Files;
+use cerberus_sync::transport::folder::Folder;
+use cerberus_sync::{keys, links};
+use cerberus_testkit::env::TestEnv;
+use serde_json::json;
+
+use super::attack::Past;
+use super::chain::{chain_files, document_of, id, known, said, secrets, show_old_chain};
+use super::{Hub, decide, init, join, machine, pair, problems, space};
+
+/// Something new of one device still reaches the other.
+fn talk(a: &TestEnv, b: &TestEnv, what: &str) {
+    decide(a, &format!("decided {what}."));
+    a.ok(&["sync"]);
+    b.ok(&["sync"]);
+    assert!(b.brief().contains(&format!("decided {what}")), "{what}: {}", b.brief());
+}
+
+fn shown(hub: &Hub) -> Vec<String> {
+    serde_json::from_slice(&fs::read(document_of(hub)).unwrap()).unwrap()
+}
+
+fn show(hub: &Hub, links: &[String]) {
+    fs::write(document_of(hub), serde_json::to_vec(links).unwrap()).unwrap();
+}
+
+#[test]
+fn what_only_says_that_it_is_newer_stops_nobody() {
+    let (hub, a, b) = pair();
+    b.ok(&["sync"]);
+    let whole = shown(&hub);
+    let newer = hex::text(&[br#"{"v":99,"by":"recovery"}"#.as_slice(), &[7; 64]].concat());
+    for (round, links) in [
+        [&whole[..], std::slice::from_ref(&newer)].concat(),
+        vec![newer.clone()],
+        [vec![newer], whole.clone()].concat(),
+    ]
+    .iter()
+    .enumerate()
+    {
+        show(&hub, links);
+        decide(&a, &format!("decided in round {round}."));
+        a.ok(&["sync"]);
+        assert!(problems(&a).iter().any(|problem| problem.contains("is not valid")), "{:?}", problems(&a));
+        assert_eq!(shown(&hub), whole, "it was put back");
+        b.ok(&["sync"]);
+        assert!(b.brief().contains(&format!("decided in round {round}")), "{}", b.brief());
+    }
+    // A member that has written in a newer version is believed.
+    let place = known(&b).0.place(SPACE_PLACE);
+    let genuine = document::signed(&secrets(&b), &place, "link", &json!({ "v": 99 })).unwrap();
+    show(&hub, &[whole, vec![hex::text(&genuine)]].concat());
+    assert!(said(&a, &["sync"]).contains("newer version"));
+}
+
+#[test]
+fn no_form_of_the_chain_on_the_hub_stops_anybody() {
+    let (hub, a, b) = pair();
+    let c = machine();
+    join(&a, &c, &hub, "tablet", &[]);
+    b.ok(&["sync"]);
+    let (whole, document) = (shown(&hub), document_of(&hub));
+    let newest = chain_files(&hub).into_iter().filter(|path| *path != document).max().unwrap();
+    let mut reordered = whole.clone();
+    reordered.swap(1, 2);
+    let doubled: Vec<String> = whole.iter().flat_map(|link| [link.clone(), link.clone()]).collect();
+    let upper: Vec<String> = whole.iter().map(|link| link.to_uppercase()).collect();
+    let texts = [
+        json!(reordered),
+        json!(doubled),
+        json!(upper),
+        json!(whole[1..]),
+        json!([whole[0], whole[2]]),
+        json!(whole[..1]),
+        json!([whole[0], "../../etc/passwd"]),
+        json!({ "links": whole }),
+    ];
+    for (round, text) in texts.iter().enumerate() {
+        fs::write(&document, text.to_string()).unwrap();
+        talk(&a, &b, &format!("in round {round}"));
+        assert_eq!(space(&b)["devices"].as_array().unwrap().len(), 3, "{text}");
+        assert_eq!(shown(&hub), whole, "it was put back");
+    }
+    // Objects that no device can write over, in both places where the newest link is.
+    let link = fs::read(&newest).unwrap();
+    for what in ["nothing", "a folder", "one gibibyte"] {
+        for path in [&document, &newest] {
+            fs::remove_file(path).unwrap();
+            match what {
+                "a folder" => fs::create_dir(path).unwrap(),
+                "nothing" => drop(fs::File::create(path).unwrap()),
+                _ => fs::File::create(path).unwrap().set_len(1 << 30).unwrap(),
+            }
+        }
+        talk(&a, &b, &format!("beside {what}"));
+        for path in [&document, &newest] {
+            if path.is_dir() { fs::remove_dir(path).unwrap() } else { fs::remove_file(path).unwrap() }
+        }
+        fs::write(&newest, &link).unwrap();
+        show(&hub, &whole);
+        talk(&b, &a, &format!("after {what}"));
+        assert_eq!((problems(&a), problems(&b)), (Vec::<String>::new(), Vec::new()));
+    }
+}
+
+#[test]
+fn a_member_that_lets_in_ever_more_devices_stops_nobody() {
+    let (hub, a, b) = pair();
+    b.ok(&["sync"]);
+    let (space_here, mut chain) = known(&b);
+    let home = Home::new(b.home());
+    let (files, mut folder) = (Files::new(&home), Folder::open(hub.path()).unwrap());
+    let device = files.device().unwrap();
+    let added = |number: u64| {
+        let keys: Keys = keys::public(&Secrets::of(&number.to_be_bytes())).unwrap();
+        let long = "5e".repeat(8 * 1024);
+        let device = MemberDevice { keys, name: long.clone(), names: long.clone() };
+        Some(ChainChange::Add { device, key: long, welcome: String::new() })
+    };
+    // So many that no hub would take a document with all of them.
+    for number in 0..48 {
+        let mut at = links::ChainHub::of(&mut folder, &files, &space_here, &device);
+        at.append(&mut chain, |_, _| Ok(added(number))).unwrap();
+    }
+    assert!(chain.links.iter().map(|shown| 2 * shown.bytes.len()).sum::<usize>() > 4 << 20);
+    assert!(fs::metadata(document_of(&hub)).unwrap().len() < 2 << 20);
+    talk(&a, &b, "among many");
+    assert_eq!((problems(&a), problems(&b)), (Vec::<String>::new(), Vec::new()));
+    // Whoever joins reads on where the document ends.
+    let c = machine();
+    join(&a, &c, &hub, "tablet", &[]);
+    talk(&a, &c, "for the new one");
+    let removed = a.json(&["sync", "remove", "workstation", "--yes"]);
+    assert_eq!(removed["let_in"].as_array().unwrap().len(), 48, "{removed}");
+    c.ok(&["sync"]);
+    assert_eq!(space(&c)["epoch"], 2);
+    assert!(said(&b, &["sync"]).contains("was removed"));
+}
+
+#[test]
+fn of_two_devices_that_remove_each_other_at_once_one_is_removed() {
+    let (hub, a, b) = pair();
+    let c = machine();
+    join(&a, &c, &hub, "tablet", &[]);
+    b.ok(&["sync"]);
+    // What b knows when it begins; a is faster.
+    let (mut space_here, mut chain) = known(&b);
+    let home = Home::new(b.home());
+    let (files, mut folder) = (Files::new(&home), Folder::open(hub.path()).unwrap());
+    let (device, gone) = (files.device().unwrap(), [id(&a)].into());
+    a.ok(&["sync", "remove", "workstation", "--yes"]);
+    let lost = links::remove(&mut folder, &files, &mut space_here, &mut chain, &device, &gone);
+    assert!(matches!(lost, Err(SyncError::Removed(_))), "{lost:?}");
+    talk(&a, &c, "after the race");
+    assert_eq!(space(&c)["devices"].as_array().unwrap().len(), 2);
+    assert!(said(&b, &["sync"]).contains("was removed"));
+    assert_eq!((problems(&a), problems(&c)), (Vec::<String>::new(), Vec::new()));
+}
+
+#[test]
+fn a_removal_that_is_withheld_from_one_device_is_told_there() {
+    let (hub, a, b) = pair();
+    let c = machine();
+    join(&a, &c, &hub, "tablet", &[]);
+    b.ok(&["sync"]);
+    let past = Past::of(&hub);
+    a.ok(&["sync", "remove", "tablet", "--yes"]);
+    let chain: Vec<(PathBuf, Vec<u8>)> =
+        chain_files(&hub).into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect();
+    decide(&a, "decided under the new key.");
+    a.ok(&["sync"]);
+    show_old_chain(&hub, &past);
+    b.ok(&["sync"]);
+    assert!(
+        problems(&b).iter().any(|problem| problem.contains("a key that this device does not have")),
+        "{:?}",
+        problems(&b)
+    );
+    for (path, bytes) in chain {
+        fs::write(path, bytes).unwrap();
+    }
+    b.ok(&["sync"]);
+    assert!(b.brief().contains("decided under the new key"), "{}", b.brief());
+    assert_eq!((space(&b)["epoch"].clone(), problems(&b)), (json!(2), Vec::new()));
+}
+
+#[test]
+fn a_recovery_code_that_is_used_twice_lets_two_devices_in_and_a_stolen_old_one_none() {
+    let (hub, a, b, c) = (Hub::new(), machine(), machine(), machine());
+    let old = init(&a, &hub, "laptop");
+    for (env, name) in [(&b, "second"), (&c, "third")] {
+        env.ok(&["sync", "init", &hub.url(), "--recovery", &old, "--name", name]);
+        env.ok(&["share"]);
+    }
+    a.ok(&["sync"]);
+    talk(&b, &a, "by the second");
+    talk(&c, &a, "by the third");
+    let past = Past::of(&hub);
+    a.ok(&["sync", "rotate-recovery", "--recovery", &old]);
+    b.ok(&["sync"]);
+    // Whoever has the old code and the hub shows the time before; nobody who has seen the new code follows.
+    past.restore(&hub);
+    machine().ok(&["sync", "init", &hub.url(), "--recovery", &old, "--name", "thief"]);
+    for env in [&a, &b] {
+        assert!(said(env, &["sync"]).contains("shows another history of who belongs"));
+    }
+}
+
+#[test]
+fn a_name_is_one_line_whatever_its_device_is_called() {
+    let (hub, a, b) = (Hub::new(), machine(), machine());
+    init(&a, &hub, "laptop");
+    join(&a, &b, &hub, "tab\u{1b}[31m\nlet\u{202e}gnp", &[]);
+    a.ok(&["sync"]);
+    let name = |device: &serde_json::Value| device["name"].as_str().unwrap().to_string();
+    let names: Vec<String> = space(&a)["devices"].as_array().unwrap().iter().map(name).collect();
+    assert!(names.contains(&"tab [31m let gnp".to_string()), "{names:?}");
+    a.ok(&["sync", "remove", "tab [31m let gnp", "--yes"]);
+}
+
+#[test]
+fn what_has_no_name_of_ours_is_not_read() {
+    let (hub, a, b) = pair();
+    let place = hub.paths("/heads/").into_iter().find(|path| !path.to_string_lossy().contains("/space/")).unwrap();
+    let heads = place.parent().unwrap();
+    let long = "0".repeat(65);
+    for name in ["UPPER", "..hidden", ".hidden", "a b", "a\\..\\b", &long] {
+        fs::write(heads.join(name), b"planted").unwrap();
+    }
+    talk(&a, &b, "beside them");
+    assert_eq!((problems(&a), problems(&b)), (Vec::<String>::new(), Vec::new()));
+}
