@@ -45,7 +45,7 @@ pub fn document_of(hub: &Hub) -> PathBuf {
 }
 
 /// Writes a link on the hub, as if it followed the chain that `env` knows.
-fn plant(hub: &Hub, env: &TestEnv, by: &str, secrets: &Secrets, change: ChainChange) {
+pub fn plant(hub: &Hub, env: &TestEnv, by: &str, secrets: &Secrets, change: ChainChange) {
     let (space, chain) = known(env);
     let link = chain.next(VERSION, by, change);
     let bytes = document::signed(secrets, &space.place(SPACE_PLACE), "link", &link).unwrap();

@@ -10,12 +10,13 @@ use cerberus_sync::crypto::{Secrets, hex};
 use cerberus_sync::document::{self, SPACE_PLACE};
 use cerberus_sync::files::Files;
 use cerberus_sync::transport::folder::Folder;
-use cerberus_sync::{keys, links};
+use cerberus_sync::{keys, links, spaces};
 use cerberus_testkit::env::TestEnv;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::attack::Past;
-use super::chain::{chain_files, document_of, id, known, said, secrets, show_old_chain};
+use super::chain::{chain_files, document_of, id, known, plant, said, secrets, show_old_chain};
+use super::containers::printed_key;
 use super::{Hub, decide, init, join, machine, pair, problems, space};
 
 /// Something new of one device still reaches the other.
@@ -61,6 +62,27 @@ fn what_only_says_that_it_is_newer_stops_nobody() {
     let genuine = document::signed(&secrets(&b), &place, "link", &json!({ "v": 99 })).unwrap();
     show(&hub, &[whole, vec![hex::text(&genuine)]].concat());
     assert!(said(&a, &["sync"]).contains("newer version"));
+}
+
+#[test]
+fn a_head_is_only_newer_if_its_device_signed_it() {
+    let (hub, a, b) = pair();
+    decide(&b, "decided before.");
+    b.ok(&["sync"]);
+    a.ok(&["sync"]);
+    let head = hub.paths(&format!("/heads/{}", id(&b)));
+    let head = head.iter().find(|path| !path.to_string_lossy().contains("/space/")).unwrap();
+    let project = head.ancestors().nth(2).unwrap().file_name().unwrap().to_str().unwrap();
+    let place = known(&b).0.place(project);
+    let newer = |by: &TestEnv| document::signed(&secrets(by), &place, &id(&b), &json!({ "v": 99 })).unwrap();
+    for (bytes, said) in [(newer(&a), "rollback"), (newer(&b), "newer version of Cerberus")] {
+        fs::write(head, bytes).unwrap();
+        a.ok(&["sync"]);
+        let told = problems(&a);
+        assert!(told.iter().any(|problem| problem.contains(said)), "{said}: {told:?}");
+        assert_eq!(told.iter().any(|problem| problem.contains("rollback")), said == "rollback", "{told:?}");
+        assert!(a.brief().contains("decided before"));
+    }
 }
 
 #[test]
@@ -217,12 +239,59 @@ fn a_recovery_code_that_is_used_twice_lets_two_devices_in_and_a_stolen_old_one_n
 }
 
 #[test]
+fn a_new_device_believes_only_the_chain_of_whoever_printed_its_code() {
+    let (hub, a, b) = pair();
+    b.ok(&["sync"]);
+    let past = Past::of(&hub);
+    a.ok(&["sync", "remove", "workstation", "--yes"]);
+    let code = a.json(&["sync", "pair", "--wait", "0"])["code"].as_str().unwrap().to_string();
+    let c = machine();
+    c.ok(&["sync", "init", &hub.url(), "--code", &code, "--name", "tablet", "--wait", "0"]);
+    a.ok(&["sync"]);
+    let genuine = Past::of(&hub);
+    // The removed device and the hub let c in, too, in a chain without the removal.
+    let link = known(&a).1.links.pop().unwrap().link;
+    let ChainChange::Add { device, welcome, .. } = link.change else { panic!("{link:?}") };
+    let (space_here, _) = known(&b);
+    let forged = spaces::add(&space_here, &space_here.keys, device.keys, "tablet", &[], welcome).unwrap();
+    past.restore(&hub);
+    plant(&hub, &b, &id(&b), &secrets(&b), forged);
+    assert!(said(&c, &["sync"]).contains("waiting to be let in"));
+    genuine.restore(&hub);
+    c.ok(&["sync"]);
+    c.ok(&["share"]);
+    talk(&a, &c, "with the right one");
+}
+
+#[test]
+fn a_container_believes_only_the_chain_that_its_key_names() {
+    let (hub, a, b) = pair();
+    b.ok(&["sync"]);
+    let past = Past::of(&hub);
+    let token = printed_key(&a);
+    let genuine = Past::of(&hub);
+    let key: Value = serde_json::from_slice(&hex::bytes(token.split_once('.').unwrap().1).unwrap()).unwrap();
+    let secret = hex::bytes(key["granted"]["secret"].as_str().unwrap()).unwrap();
+    let sign = keys::public(&Secrets::of(&secret)).unwrap().sign;
+    let grant = keys::grant(&known(&b).0, sign, key["project"].as_str().unwrap(), "containers").unwrap();
+    past.restore(&hub);
+    plant(&hub, &b, &id(&b), &secrets(&b), ChainChange::Grant(grant));
+    let container = machine();
+    let start = || container.command().args(["sync", "--for-project"]).env("CERBERUS_SYNC", &token).output().unwrap();
+    let output = start();
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(1) && told.contains("not the one that the key"), "{told}");
+    genuine.restore(&hub);
+    assert!(start().status.success());
+}
+
+#[test]
 fn a_name_is_one_line_whatever_its_device_is_called() {
     let (hub, a, b) = (Hub::new(), machine(), machine());
     init(&a, &hub, "laptop");
     join(&a, &b, &hub, "tab\u{1b}[31m\nlet\u{202e}gnp", &[]);
     a.ok(&["sync"]);
-    let name = |device: &serde_json::Value| device["name"].as_str().unwrap().to_string();
+    let name = |device: &Value| device["name"].as_str().unwrap().to_string();
     let names: Vec<String> = space(&a)["devices"].as_array().unwrap().iter().map(name).collect();
     assert!(names.contains(&"tab [31m let gnp".to_string()), "{names:?}");
     a.ok(&["sync", "remove", "tab [31m let gnp", "--yes"]);
