@@ -150,7 +150,7 @@ fn together(open: &mut dyn FnMut() -> Box<dyn Transport>, space: &str) {
     for hub in [&mut hub, &mut open()] {
         assert_eq!(hub.ask(&questions).unwrap(), expected);
         assert_eq!(hub.ask(&questions).unwrap(), expected, "asked again");
-        assert_eq!(hub.ask(&[]).unwrap(), []);
+        assert!(hub.ask(&[]).unwrap().is_empty());
     }
 }
 
