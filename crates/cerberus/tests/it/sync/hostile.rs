@@ -129,7 +129,7 @@ fn no_form_of_the_chain_on_the_hub_stops_anybody() {
             if path.is_dir() { fs::remove_dir(path).unwrap() } else { fs::remove_file(path).unwrap() }
         }
         fs::write(&newest, &link).unwrap();
-        show(&hub, &whole);
+        fs::write(&document, json!(whole).to_string()).unwrap();
         talk(&b, &a, &format!("after {what}"));
         assert_eq!((problems(&a), problems(&b)), (Vec::<String>::new(), Vec::new()));
     }
@@ -150,11 +150,11 @@ fn a_member_that_lets_in_ever_more_devices_stops_nobody() {
         Some(ChainChange::Add { device, key: long, welcome: String::new() })
     };
     // So many that no hub would take a document with all of them.
-    for number in 0..48 {
+    for number in 0..24 {
         let mut at = links::ChainHub::of(&mut folder, &files, &space_here, &device);
         at.append(&mut chain, |_, _| Ok(added(number))).unwrap();
     }
-    assert!(chain.links.iter().map(|shown| 2 * shown.bytes.len()).sum::<usize>() > 4 << 20);
+    assert!(chain.links.iter().map(|shown| 2 * shown.bytes.len()).sum::<usize>() > 2 << 20);
     assert!(fs::metadata(document_of(&hub)).unwrap().len() < 2 << 20);
     talk(&a, &b, "among many");
     assert_eq!((problems(&a), problems(&b)), (Vec::<String>::new(), Vec::new()));
@@ -163,7 +163,7 @@ fn a_member_that_lets_in_ever_more_devices_stops_nobody() {
     join(&a, &c, &hub, "tablet", &[]);
     talk(&a, &c, "for the new one");
     let removed = a.json(&["sync", "remove", "workstation", "--yes"]);
-    assert_eq!(removed["let_in"].as_array().unwrap().len(), 48, "{removed}");
+    assert_eq!(removed["let_in"].as_array().unwrap().len(), 24, "{removed}");
     c.ok(&["sync"]);
     assert_eq!(space(&c)["epoch"], 2);
     assert!(said(&b, &["sync"]).contains("was removed"));
