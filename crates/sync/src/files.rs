@@ -21,8 +21,9 @@ use super::{Result, SyncError, at, random};
 pub(super) const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 const CHAIN_BYTES_MAX: u64 = 1 << 30;
 
-/// The version of the file of spaces. Those of the first had no chain, and keys of the second were wrapped in another way.
-const SPACES_VERSION: u32 = 3;
+/// The version of the file of spaces. Those of the first had no chain; the second wrapped keys in another way, and the
+/// third handed one earlier key on.
+const SPACES_VERSION: u32 = 4;
 
 pub struct Files<'h> {
     pub(super) home: &'h Home,

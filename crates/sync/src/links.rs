@@ -377,11 +377,16 @@ pub fn remove(
     Ok(let_in.unwrap_or_default())
 }
 
-/// Takes the keys that the chain has for this device. Those that it has already must be among them.
+/// Takes the keys that the chain has for this device. The one in use must be among them.
 pub fn take_keys(space: &mut Space, state: &ChainState, device: &Device) -> Result<()> {
     let keys = keys::all(&space.id, state, &device.id.to_string(), &device.secrets);
-    let keys = keys.filter(|keys| keys.last().is_some_and(|last| last.epoch == state.epoch()));
-    space.keys = keys.ok_or_else(|| keys::wrong_key(space))?;
+    let keys = keys.ok_or_else(|| keys::wrong_key(space))?;
+    if keys::newest(space, state, &keys).is_err() {
+        let name = names(space, state).remove(&state.begun_by).filter(|name| !name.is_empty());
+        let by = name.map_or_else(|| state.begun_by.clone(), |name| format!("{name} ({})", state.begun_by));
+        return Err(SyncError::KeyWithheld { space: space.label(), by });
+    }
+    space.keys = keys;
     Ok(())
 }
 

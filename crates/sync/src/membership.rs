@@ -69,6 +69,10 @@ impl<'a> Membership<'a> {
         }
         if !space.is_container() {
             self.learn(&mut space, &chain.state)?;
+            let since = known.as_ref().map_or(u32::MAX, |known| known.state.epoch());
+            if keys::is_skipped(&space, &chain.state, since) {
+                self.send_again(&space)?;
+            }
         }
         let is_welcomed = space.asked_with.take().is_some();
         self.save(&space)?;
@@ -164,7 +168,7 @@ impl<'a> Membership<'a> {
         ChainHub::of(self.hub, &self.files, space, &former).append(chain, |state, keys| {
             match state.members.contains_key(&own_id) {
                 true => Ok(None),
-                false => spaces::add(space, keys, own.clone(), &space.name, &[], String::new()).map(Some),
+                false => spaces::add(space, state, keys, own.clone(), &space.name, &[], String::new()).map(Some),
             }
         })?;
         Ok(())
@@ -228,7 +232,7 @@ impl<'a> Membership<'a> {
             let mut hub = ChainHub::of(self.hub, &self.files, &space, &self.device);
             hub.append(chain, |state, keys| {
                 let welcome = keys::welcome(&space.id, &secret, &state.head, &request.keys);
-                spaces::add(&space, keys, request.keys.clone(), &request.name, names, welcome).map(Some)
+                spaces::add(&space, state, keys, request.keys.clone(), &request.name, names, welcome).map(Some)
             })?;
             self.let_in.push(keys::shown_name(&request.name));
         }

@@ -40,16 +40,17 @@ fn names(home: &Home) -> Result<Vec<String>> {
     Ok(all.take(keys::NAMES_MAX).map(|key| hex::text(&key)).collect())
 }
 
-/// The change that lets a device in. The newest of `known` is wrapped for it.
+/// The change that lets a device in. The key in use, which must be among those that are known, is wrapped for it.
 pub fn add(
     space: &Space,
+    state: &ChainState,
     known: &[SpaceKey],
     keys: Keys,
     name: &str,
     names: &[String],
     welcome: String,
 ) -> Result<ChainChange> {
-    let newest = keys::newest(space, known)?;
+    let newest = keys::newest(space, state, known)?;
     let key = keys::wrapped(&space.id, newest, &keys)?;
     Ok(ChainChange::Add { device: keys::added(&space.id, &newest.key, keys, name, names)?, key, welcome })
 }
@@ -189,8 +190,14 @@ pub fn recover(home: &Home, hub: &mut dyn Transport, address: &str, code: &str, 
         return Err(SyncError::SpaceExists(known.label()));
     }
     let names = if space.team.is_none() { names(home)? } else { Vec::new() };
-    ChainHub::recovery(hub, &files, &space, &secrets).append(&mut chain, |_, keys| {
-        add(&space, keys, keys::public(&device.secrets)?, name, &names, String::new()).map(Some)
+    let (key, mut at) = (random()?, ChainHub::recovery(hub, &files, &space, &secrets));
+    at.append(&mut chain, |state, keys| match keys::newest(&space, state, keys) {
+        Ok(_) => Ok(None),
+        // Somebody keeps it from whoever has the recovery code.
+        Err(_) => Ok(Some(ChainChange::Rotate(keys::next_epoch(&space, state, keys, key, &BTreeSet::new())?))),
+    })?;
+    at.append(&mut chain, |state, keys| {
+        add(&space, state, keys, keys::public(&device.secrets)?, name, &names, String::new()).map(Some)
     })?;
     links::take_keys(&mut space, &chain.state, &device)?;
     spaces.spaces.push(space.clone());
@@ -213,7 +220,7 @@ pub fn rotate_recovery(files: &Files, hub: &mut dyn Transport, space: &Space, ol
     let secret = random::<SECRET_BYTES>()?;
     let new = Secrets::of(&secret);
     ChainHub::recovery(hub, files, space, &old).append(&mut chain, |state, keys| {
-        let (recovery, newest) = (keys::public(&new)?, keys::newest(space, keys)?);
+        let (recovery, newest) = (keys::public(&new)?, keys::newest(space, state, keys)?);
         let confirmed = new.signature(&links::confirming(space), &state.head).ok_or(SyncError::NoRandomBytes)?;
         Ok(Some(ChainChange::Recovery { key: keys::wrapped(&space.id, newest, &recovery)?, recovery, confirmed }))
     })?;

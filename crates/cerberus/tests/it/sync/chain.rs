@@ -139,7 +139,8 @@ fn a_member_cannot_speak_as_another_device() {
     let (space_here, chain) = known(&b);
     let victim = chain.state.members[&id(&a)].device.keys.clone();
     let device = Keys { agree: keys::public(&secrets(&b)).unwrap().agree, ..victim };
-    let change = spaces::add(&space_here, &space_here.keys, device, "laptop", &[], String::new()).unwrap();
+    let change =
+        spaces::add(&space_here, &chain.state, &space_here.keys, device, "laptop", &[], String::new()).unwrap();
     plant(&hub, &b, &id(&b), &secrets(&b), change);
     // And it signs the head of a stream of a.
     let head = hub.paths(&format!("/heads/{}", id(&a)));

@@ -9,6 +9,7 @@ use cerberus_sync::chain::{ChainChange, Keys, MemberDevice};
 use cerberus_sync::crypto::{Secrets, hex};
 use cerberus_sync::document::{self, SPACE_PLACE};
 use cerberus_sync::files::Files;
+use cerberus_sync::local::SpaceKey;
 use cerberus_sync::transport::folder::Folder;
 use cerberus_sync::{keys, links, spaces};
 use cerberus_testkit::env::TestEnv;
@@ -169,6 +170,60 @@ fn a_member_that_lets_in_ever_more_devices_stops_nobody() {
     assert!(said(&b, &["sync"]).contains("was removed"));
 }
 
+/// A member begins a key, keeps it from one device and from the recovery code, and hands no earlier key on.
+fn keep_a_key_from(victim: &TestEnv, thief: &TestEnv, hub: &Hub) {
+    let (space_here, mut chain) = known(thief);
+    let home = Home::new(thief.home());
+    let (files, mut folder) = (Files::new(&home), Folder::open(hub.path()).unwrap());
+    let device = files.device().unwrap();
+    let key = SpaceKey { epoch: 2, key: [9; 32] };
+    let members = chain.state.members.iter().map(|(id, member)| (id.as_str(), &member.device.keys));
+    let to = members.chain([("recovery", &chain.state.recovery)]);
+    let mut epoch = keys::epoch(&space_here.id, key, to, "5e".repeat(100)).unwrap();
+    for out in [&id(victim), "recovery"] {
+        epoch.to.insert(out.to_string(), "5e".repeat(80));
+    }
+    let mut at = links::ChainHub::of(&mut folder, &files, &space_here, &device);
+    at.append(&mut chain, |_, _| Ok(Some(ChainChange::Rotate(epoch.clone())))).unwrap();
+}
+
+#[test]
+fn a_member_that_keeps_a_key_from_others_is_removed_by_them() {
+    for has_recovery in [false, true] {
+        let (hub, a, b, c, new) = (Hub::new(), machine(), machine(), machine(), machine());
+        let recovery = init(&a, &hub, "laptop");
+        join(&a, &b, &hub, "workstation", &[]);
+        join(&a, &c, &hub, "tablet", &[]);
+        b.ok(&["sync"]);
+        talk(&a, &c, "before");
+        keep_a_key_from(&a, &b, &hub);
+        decide(&c, "decided under the key of the thief.");
+        c.ok(&["sync"]);
+        assert_eq!(space(&c)["epoch"], 2);
+        let (told, before) = (said(&a, &["sync"]), hub.files());
+        assert!(told.contains("workstation") && told.contains("is kept from this device"), "{told}");
+        assert_eq!(hub.files(), before, "nothing was sent");
+        if has_recovery {
+            new.ok(&["sync", "init", &hub.url(), "--recovery", &recovery, "--name", "new"]);
+            new.ok(&["share"]);
+        }
+        a.ok(&["sync", "remove", "workstation", "--yes"]);
+        if !has_recovery {
+            join(&a, &new, &hub, "new", &[]);
+        }
+        // Whoever had the key of the thief seals everything anew.
+        for env in [&c, &a, &new, &c] {
+            env.ok(&["sync"]);
+        }
+        for env in [&a, &new] {
+            let brief = env.brief();
+            assert!(brief.contains("decided before") && brief.contains("under the key of the thief"), "{brief}");
+            assert_eq!(problems(env), [""; 0]);
+        }
+        assert!(said(&b, &["sync"]).contains("was removed"));
+    }
+}
+
 #[test]
 fn of_two_devices_that_remove_each_other_at_once_one_is_removed() {
     let (hub, a, b) = pair();
@@ -252,8 +307,9 @@ fn a_new_device_believes_only_the_chain_of_whoever_printed_its_code() {
     // The removed device and the hub let c in, too, in a chain without the removal.
     let link = known(&a).1.links.pop().unwrap().link;
     let ChainChange::Add { device, welcome, .. } = link.change else { panic!("{link:?}") };
-    let (space_here, _) = known(&b);
-    let forged = spaces::add(&space_here, &space_here.keys, device.keys, "tablet", &[], welcome).unwrap();
+    let (space_here, past_chain) = known(&b);
+    let (state, keys) = (&past_chain.state, &space_here.keys);
+    let forged = spaces::add(&space_here, state, keys, device.keys, "tablet", &[], welcome).unwrap();
     past.restore(&hub);
     plant(&hub, &b, &id(&b), &secrets(&b), forged);
     assert!(said(&c, &["sync"]).contains("waiting to be let in"));
