@@ -8,6 +8,7 @@ pub mod address;
 pub mod at_once;
 pub mod folder;
 pub mod git;
+mod hash;
 mod object;
 mod open;
 pub mod postgres;

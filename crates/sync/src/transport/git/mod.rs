@@ -29,9 +29,9 @@ use self::history::History;
 use self::names::{beginning, lines, of_device, of_document, of_stream, of_streams};
 use super::TimeLimit;
 use super::address::{Address, AddressError};
+use super::hash::sha256;
 use super::object::{Named, answers};
 use super::{Document, Place, Put, Question, Range, Result, Sealed, Stream, Transport, TransportError};
-use crate::crypto::{self, hex};
 
 /// Streams that are named one by one; if more are mirrored, all of a place are fetched.
 const REFSPECS_MAX: usize = 100;
@@ -93,7 +93,7 @@ impl Git {
             _ => hub.replacen("git+", "", 1),
         };
         // No file is named after an address.
-        let dir = dir.join(format!("{}.git", hex::text(&crypto::hash(url.as_bytes())[..8])));
+        let dir = dir.join(format!("{}.git", &sha256(url.as_bytes())[..16]));
         let door = Door::new(&dir, protocol, time);
         Ok(Git { url, hub, door, dir, is_new: false, fetched: BTreeSet::new() })
     }
@@ -486,8 +486,7 @@ mod tests {
 
     /// A batch that can be compressed to half its size at most.
     fn large(sequence: u64) -> Sealed {
-        let hashed = |part: u64| crypto::hash(&[sequence.to_be_bytes(), part.to_be_bytes()].concat());
-        let parts = (0_u64..).map(|part| hex::text(&hashed(part)));
+        let parts = (0_u64..).map(|part| sha256(&[sequence.to_be_bytes(), part.to_be_bytes()].concat()));
         Sealed { sequence, bytes: parts.flat_map(String::into_bytes).take(1 << 20).collect() }
     }
 

@@ -29,7 +29,7 @@ const FEW: &str = "SELECT name, bytes FROM cerberus.document WHERE space = $1::t
         WHERE space = $1::text AND project = $2::text LIMIT $3::bigint + 1) AS counted) ORDER BY name";
 
 const AFTER: &str = "SELECT sequence::text, bytes FROM cerberus.batch WHERE space = $1::text AND project = $2::text \
-    AND device = $3::text AND generation = $4::bigint AND sequence > $5::bigint ORDER BY sequence LIMIT $6::bigint";
+    AND device = $3::text AND generation = $4::bigint AND sequence > $5::bigint ORDER BY batch.sequence LIMIT $6::bigint";
 
 /// A space that nobody has is ours.
 const FOUND: &str = "INSERT INTO cerberus.space (space, owner) VALUES ($1::text, current_user) ON CONFLICT DO NOTHING";

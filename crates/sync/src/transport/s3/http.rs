@@ -5,10 +5,10 @@ use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, Error, Proxy, http};
 
 use super::super::at_once::AT_ONCE_MAX;
+use super::super::hash::sha256;
 use super::super::reason::first_line;
 use super::super::{Result, TimeLimit, TransportError};
 use super::sign::{Credentials, SignedRequest, amazon_date, authorization};
-use crate::crypto::{self, hex};
 
 /// A page of a listing, or a batch or document.
 pub const ANSWER_BYTES_MAX: u64 = 8 * 1024 * 1024;
@@ -60,7 +60,7 @@ impl Bucket {
     /// exists is replaced.
     pub fn send(&self, method: &'static str, path: &str, query: &str, body: &[u8], is_new: bool) -> Result<HttpAnswer> {
         let date = amazon_date(Clock::new(None).wall);
-        let payload_hash = hex::text(&crypto::hash(body));
+        let payload_hash = sha256(body);
         let mut headers = vec![
             ("host", self.host.clone()),
             ("x-amz-content-sha256", payload_hash.clone()),

@@ -3,7 +3,7 @@
 use cerberus_record::time::Timestamp;
 use ring::hmac;
 
-use crate::crypto::{self, hex};
+use super::super::hash::{hex, sha256};
 
 /// Who asks. The secret is never shown.
 #[derive(Clone, PartialEq, Eq)]
@@ -45,12 +45,12 @@ pub fn authorization(request: &SignedRequest, credentials: &Credentials, region:
     let SignedRequest { method, path, query, payload_hash, .. } = request;
     let canonical = format!("{method}\n{path}\n{query}\n{headers}\n{names}\n{payload_hash}");
     let scope = format!("{day}/{region}/s3/aws4_request");
-    let text = format!("AWS4-HMAC-SHA256\n{date}\n{scope}\n{}", hex::text(&crypto::hash(canonical.as_bytes())));
+    let text = format!("AWS4-HMAC-SHA256\n{date}\n{scope}\n{}", sha256(canonical.as_bytes()));
     let mut key = format!("AWS4{}", credentials.secret).into_bytes();
     for part in [day, region, "s3", "aws4_request"] {
         key = keyed(&key, part.as_bytes());
     }
-    let signature = hex::text(&keyed(&key, text.as_bytes()));
+    let signature = hex(&keyed(&key, text.as_bytes()));
     format!("AWS4-HMAC-SHA256 Credential={}/{scope},SignedHeaders={names},Signature={signature}", credentials.id)
 }
 
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn signs_like_the_published_examples() {
         const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
-        assert_eq!(hex::text(&crypto::hash(b"")), EMPTY);
+        assert_eq!(sha256(b""), EMPTY);
         let credentials = Credentials {
             id: "AKIAIOSFODNN7EXAMPLE".to_string(),
             secret: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY".to_string(),
@@ -74,7 +74,7 @@ mod tests {
         };
         let date = amazon_date(Timestamp::parse("2013-05-24T00:00:00Z").unwrap());
         assert_eq!(date, "20130524T000000Z");
-        let welcome = hex::text(&crypto::hash(b"Welcome to Amazon S3."));
+        let welcome = sha256(b"Welcome to Amazon S3.");
         let host = ("host", "examplebucket.s3.amazonaws.com".to_string());
         let hash = |hash: &str| ("x-amz-content-sha256", hash.to_string());
         let at = ("x-amz-date", date.clone());
