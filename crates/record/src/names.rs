@@ -60,7 +60,7 @@ macro_rules! announcing {
         }
 
         /// For each first letter, the second letters of such words, as bits.
-        const SECONDS: [u32; 26] = {
+        static SECONDS: [u32; 26] = {
             let words = [$($name,)* $($more,)*];
             let mut seconds = [0; 26];
             let mut at = 0;

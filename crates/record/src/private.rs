@@ -346,7 +346,7 @@ fn word_end(text: &str, start: usize) -> usize {
 }
 
 /// The characters of ASCII that end a word.
-const WORD_ENDS: [bool; 128] = {
+static WORD_ENDS: [bool; 128] = {
     let (mut table, mut at) = ([false; 128], 0);
     let ends = b"'\"`()[]{}<>,:;=|&@!? \t\n\x0b\x0c\r";
     while at < ends.len() {

@@ -1,3 +1,4 @@
+use cerberus_recall::brief::usage::LineUse;
 use cerberus_store::browse::page::{self, Page};
 use cerberus_store::browse::told::ToldText;
 use cerberus_store::view::{SessionRow, Store};
@@ -102,10 +103,18 @@ fn told_lines(page: &Page, texts: &[ToldText]) -> Vec<Value> {
             ToldText::Whole(text) | ToldText::Turn(text) => Some(text),
             ToldText::NotKept | ToldText::Forgotten => None,
         };
-        json!({"at": line.at.to_string(), "code": line.code, "text": words, "used": line.is_used,
+        json!({"at": line.at.to_string(), "code": line.code, "text": words, "used": used(line),
             "forgotten": *text == ToldText::Forgotten})
     };
     page.told.iter().zip(texts).map(line).collect()
+}
+
+/// Null if nobody can see it.
+fn used(line: &page::ToldLine) -> Option<bool> {
+    match line.came_of_it {
+        LineUse::NotSeen => None,
+        came_of_it => Some(came_of_it == LineUse::Used),
+    }
 }
 
 fn as_json(page: &Page, told_texts: &[ToldText]) -> Value {
@@ -126,7 +135,7 @@ fn as_json(page: &Page, told_texts: &[ToldText]) -> Value {
         "files": files.collect::<Vec<_>>(),
         "tests": {"passing": tests.passing, "failing": tests.failing, "fixed": tests.fixed,
             "regressed": tests.regressed},
-        "commits": page.commits, "told": told(|_| true), "used": told(|line| line.is_used),
+        "commits": page.commits, "told": told(|_| true), "used": told(|line| line.came_of_it == LineUse::Used),
         "told_lines": told_lines,
         "said": texts(&page.said), "corrected": texts(&page.corrected), "summary": page.summary,
         "branch": listed.session.branch, "cwd": listed.session.cwd,

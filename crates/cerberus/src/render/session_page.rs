@@ -1,5 +1,6 @@
 //! How one session is shown: as a page, and beside the list of sessions.
 
+use cerberus_recall::brief::usage::LineUse;
 use cerberus_recall::search::query::Query;
 use cerberus_record::clean::text;
 use cerberus_record::session::SessionStatus;
@@ -153,8 +154,11 @@ impl PageWriter<'_> {
         if page.told.is_empty() {
             return;
         }
-        let used = page.told.iter().filter(|line| line.is_used).count();
-        self.heading(&format!("told ({used} of {} used)", page.told.len()));
+        let (used, seen) = page.told_uses();
+        self.heading(&match seen {
+            0 => "told".to_string(),
+            seen => format!("told ({used} used of {seen} that can be seen)"),
+        });
         let mut at = None;
         for (told, text) in page.told.iter().zip(texts) {
             // What was told later than at the start has its time.
@@ -178,8 +182,9 @@ pub fn told_sign(screen: &Screen, line: &ToldLine) -> Line {
     let (yes, no, unknown) = if screen.is_utf8 { ("✓", "✗", "·") } else { ("+", "x", "-") };
     match line {
         line if line.is_broken => Line::of(Style::Bad, format!(" {no} again")),
-        line if line.is_used => Line::new().plain(format!(" {yes} used")),
-        _ => Line::new().faint(format!(" {unknown}")),
+        line if line.came_of_it == LineUse::Used => Line::new().plain(format!(" {yes} used")),
+        line if line.came_of_it == LineUse::NotUsed => Line::new().faint(format!(" {unknown}")),
+        _ => Line::new(),
     }
 }
 

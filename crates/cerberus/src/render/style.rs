@@ -43,7 +43,8 @@ pub enum Style {
 }
 
 impl Style {
-    fn code(self) -> &'static str {
+    /// What comes between `ESC [` and `m`; empty for plain text.
+    pub fn code(self) -> &'static str {
         match self {
             Style::Plain => "",
             Style::Strong => "1",

@@ -1,11 +1,12 @@
 //! The screen that `cerberus` alone opens on a terminal. Hooks and commands initialize nothing of it.
 //!
-//! `ScreenState` is what is shown, `update` is what a key does to it, `draw` puts it on the terminal; all three are pure.
+//! `ScreenState` is what is shown, `update` is what a key does to it, `draw` makes lines of it; all three are pure.
 //! `source.rs` reads and changes what lies behind, `terminal.rs` owns the terminal, and this file is the loop around
 //! them. There is no async code: one thread waits for keys, one for signals, and this one does everything else.
 
 mod draw;
 mod filter;
+mod frame;
 mod loop_runs;
 mod source;
 mod state;
@@ -18,7 +19,7 @@ mod update;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use ratatui::crossterm::terminal::size;
+use crossterm::terminal::size;
 
 use self::source::ScreenSource;
 use self::state::{ScreenEffect, ScreenState};

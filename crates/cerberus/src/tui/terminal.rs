@@ -3,20 +3,22 @@
 //! It is restored when the screen is left, on a panic (the shipped program does not unwind), before the process dies of
 //! a signal, and while it is suspended. The mouse is not captured, so that text can be selected.
 
-use std::io::{self, Stdout, stdout};
+use std::io::{self, Write as _, stdout};
 use std::panic;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use cerberus_os::fault;
-use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
-use ratatui::crossterm::cursor::Show;
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use ratatui::crossterm::execute;
-use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use crossterm::cursor::Show;
+use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::execute;
+use crossterm::terminal::{
+    DisableLineWrap, EnableLineWrap, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    size,
+};
 
 use super::draw::draw;
+use super::frame::Frame;
 use super::state::ScreenState;
 use super::update::KeyPress;
 use crate::platform::{self, Signals};
@@ -32,7 +34,8 @@ pub enum TerminalEvent {
 
 /// The terminal while the screen is shown on it.
 pub struct TerminalScreen {
-    terminal: Terminal<CrosstermBackend<Stdout>>,
+    /// What it shows.
+    shown: Frame,
     inputs: Receiver<TerminalEvent>,
     /// An input that came between keys.
     kept: Option<TerminalEvent>,
@@ -45,16 +48,18 @@ impl TerminalScreen {
         let signals = Signals::catch_all()?;
         restore_on_panic();
         enter()?;
-        let terminal = Terminal::new(CrosstermBackend::new(stdout()));
-        let terminal = terminal.inspect_err(|_| restore())?;
         wait_for_signals(signals, sender.clone());
         wait_for_keys(sender);
-        Ok(TerminalScreen { terminal, inputs, kept: None })
+        Ok(TerminalScreen { shown: Frame::default(), inputs, kept: None })
     }
 
     pub fn draw(&mut self, state: &ScreenState) -> io::Result<()> {
         fault::point("screen-draw")?;
-        self.terminal.draw(|frame| draw(state, frame))?;
+        let frame = draw(state, size()?);
+        let mut stdout = stdout();
+        stdout.write_all(frame.instead_of(&self.shown).as_bytes())?;
+        stdout.flush()?;
+        self.shown = frame;
         Ok(())
     }
 
@@ -92,9 +97,8 @@ impl TerminalScreen {
         platform::suspend()?;
         // Here the process stops, and continues.
         enter()?;
-        // The alternate screen is empty now. Clearing the old terminal would ask for the position of the cursor, and the
-        // thread that waits for keys would get the answer.
-        self.terminal = Terminal::new(CrosstermBackend::new(stdout()))?;
+        // The alternate screen is empty now.
+        self.shown = Frame::default();
         Ok(())
     }
 
@@ -113,12 +117,12 @@ impl Drop for TerminalScreen {
 
 fn enter() -> io::Result<()> {
     enable_raw_mode()?;
-    execute!(stdout(), EnterAlternateScreen).inspect_err(|_| restore())
+    execute!(stdout(), EnterAlternateScreen, DisableLineWrap).inspect_err(|_| restore())
 }
 
 /// Best effort: the terminal may be gone.
 fn restore() {
-    let _ = execute!(stdout(), LeaveAlternateScreen, Show);
+    let _ = execute!(stdout(), EnableLineWrap, LeaveAlternateScreen, Show);
     let _ = disable_raw_mode();
 }
 

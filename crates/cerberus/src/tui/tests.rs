@@ -6,7 +6,7 @@ use cerberus_loop::history::{Iteration, RunState};
 use cerberus_loop::run::list::{LastOutput, LoopRun};
 use cerberus_loop::settings::Worker;
 use cerberus_loop::totals::{AttemptEnd, Totals};
-use cerberus_recall::brief::usage::EarlierWork;
+use cerberus_recall::brief::usage::{EarlierWork, LineUse};
 use cerberus_record::clean::text::Clean;
 use cerberus_record::fact::FactKind;
 use cerberus_record::id::{MemoryId, ProjectId, SessionId};
@@ -18,12 +18,10 @@ use cerberus_store::browse::page::{FileWork, Page, SaidEntry, Tests, ToldLine};
 use cerberus_store::browse::proposals::{ListedProposal, ListedQuote};
 use cerberus_store::browse::told::ToldText;
 use cerberus_store::view::{MemoryRow, SessionRow};
-use ratatui::Terminal;
-use ratatui::backend::TestBackend;
-use ratatui::buffer::Buffer;
-use ratatui::style::{Color, Modifier};
+use vt100::Color;
 
 use super::draw::draw;
+use super::frame::Frame;
 use super::state::{Dialog, LoadedSession, ScreenData, ScreenEffect, ScreenState, Tab};
 use super::update::{KeyPress, update};
 use crate::passages::FoundText;
@@ -73,9 +71,9 @@ fn sessions() -> Vec<ListedSession> {
     ]
 }
 
-fn told(code: &str, memory: Option<&str>, is_used: bool, is_broken: bool) -> ToldLine {
+fn told(code: &str, memory: Option<&str>, came_of_it: LineUse, is_broken: bool) -> ToldLine {
     let memory = memory.map(MemoryId::new);
-    ToldLine { at: at("2026-11-15T11:40:00Z"), code: code.to_string(), is_used, memory, is_broken }
+    ToldLine { at: at("2026-11-15T11:40:00Z"), code: code.to_string(), came_of_it, memory, is_broken }
 }
 
 fn page_of(listed: ListedSession) -> LoadedSession {
@@ -94,10 +92,10 @@ fn page_of(listed: ListedSession) -> LoadedSession {
         tests: Tests { runs: vec![false, true], ..Tests::default() },
         commits: Vec::new(),
         told: vec![
-            told("block:TestStopTwice fails with race", None, true, false),
-            told("see:docs/process.md", None, false, false),
-            told("asked:20261112-090000@2026-11-14T16:20:00Z", None, false, false),
-            told("rule:Never hold a lock across Wait", Some("m-1"), false, true),
+            told("block:TestStopTwice fails with race", None, LineUse::Used, false),
+            told("see:docs/process.md", None, LineUse::NotUsed, false),
+            told("asked:20261112-090000@2026-11-14T16:20:00Z", None, LineUse::NotSeen, false),
+            told("rule:Never hold a lock across Wait", Some("m-1"), LineUse::NotSeen, true),
         ],
         corrected: Vec::new(),
         summary: None,
@@ -264,16 +262,24 @@ fn press(mut state: ScreenState, keys: &str) -> (ScreenState, Option<ScreenEffec
     (state, effect)
 }
 
-fn drawn(state: &ScreenState, columns: u16, rows: u16) -> Buffer {
-    let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
-    terminal.draw(|frame| draw(state, frame)).unwrap();
-    terminal.backend().buffer().clone()
+fn drawn(state: &ScreenState, columns: u16, rows: u16) -> vt100::Screen {
+    let mut terminal = vt100::Parser::new(rows, columns, 0);
+    terminal.process(draw(state, (columns, rows)).instead_of(&Frame::default()).as_bytes());
+    terminal.screen().clone()
+}
+
+fn cell(screen: &vt100::Screen, x: u16, y: u16) -> &vt100::Cell {
+    screen.cell(y, x).unwrap()
+}
+
+fn cells(screen: &vt100::Screen) -> impl Iterator<Item = &vt100::Cell> {
+    let (rows, columns) = screen.size();
+    (0..rows).flat_map(move |y| (0..columns).map(move |x| cell(screen, x, y)))
 }
 
 fn shown(state: &ScreenState, columns: u16, rows: u16) -> String {
-    let buffer = drawn(state, columns, rows);
-    let row = |y: u16| (0..columns).map(|x| buffer[(x, y)].symbol()).collect::<String>().trim_end().to_string();
-    (0..rows).map(row).collect::<Vec<_>>().join("\n")
+    let screen = drawn(state, columns, rows);
+    screen.rows(0, columns).map(|row| row.trim_end().to_string()).collect::<Vec<_>>().join("\n")
 }
 
 /// The screen after these keys has all of these texts.
@@ -479,10 +485,10 @@ fn what_was_told_has_its_reason_and_its_use() {
         (80, 24),
         &[
             "hydra · today 11:40 · Split proxy.go in three files",
-            "4 lines, 1 used",
+            "4 lines, 1 used of 2 that can be seen",
             "> ✓ used   blocker     TestStopTwice fails with race",
             "  ·        read        forgotten since",
-            "  ·        asked       the supervisor test is flaky again, find the race",
+            "           asked       the supervisor test is flaky again, find the race",
             "  ✗ again  rule        Never hold a lock across Wait",
             "left open 2 h before, in 3 sessions; used in this session",
             "96 of 123 files used",
@@ -558,22 +564,28 @@ fn loops_show_their_contexts_cost_and_output() {
 #[test]
 fn without_colour_everything_has_a_sign() {
     let keys = ["", "enter", "2", "3", "4", "?"];
-    let colours = |state: &ScreenState| -> HashSet<Color> {
-        let buffer = drawn(state, 80, 24);
-        assert!(buffer.content.iter().all(|cell| cell.bg == Color::Reset), "no background colours");
-        buffer.content.iter().map(|cell| cell.fg).collect()
+    let colours = |state: &ScreenState| -> HashSet<Option<u8>> {
+        let screen = drawn(state, 80, 24);
+        assert!(cells(&screen).all(|cell| cell.bgcolor() == Color::Default), "no background colours");
+        let number = |color: Color| match color {
+            Color::Default => None,
+            Color::Idx(number) => Some(number),
+            Color::Rgb(..) => panic!("a colour that the user cannot choose"),
+        };
+        cells(&screen).map(|cell| number(cell.fgcolor())).collect()
     };
     for keys in keys {
         let (mut state, _) = press(full(), keys);
-        let meant = HashSet::from([Color::Reset, Color::Cyan, Color::Red, Color::Green, Color::Magenta]);
+        let [red, green, magenta, cyan] = [1, 2, 5, 6].map(Some);
+        let meant = HashSet::from([None, red, green, magenta, cyan]);
         assert!(colours(&state).is_subset(&meant));
         state.is_colored = false;
-        assert_eq!(colours(&state), HashSet::from([Color::Reset]), "{keys}");
+        assert_eq!(colours(&state), HashSet::from([None]), "{keys}");
     }
     let mut state = full();
     state.is_colored = false;
-    let buffer = drawn(&state, 80, 24);
-    let is_reversed = |y: u16| (0..80).all(|x| buffer[(x, y)].modifier.contains(Modifier::REVERSED));
+    let screen = drawn(&state, 80, 24);
+    let is_reversed = |y: u16| (0..80).all(|x| cell(&screen, x, y).inverse());
     assert!(is_reversed(4) && !is_reversed(5), "the selected row");
 }
 
@@ -582,12 +594,13 @@ fn beside_the_list_the_selection_ends_with_it() {
     for is_colored in [true, false] {
         let mut state = full();
         state.is_colored = is_colored;
-        let buffer = drawn(&state, 120, 24);
-        let is_reversed = |x: u16, y: u16| buffer[(x, y)].modifier.contains(Modifier::REVERSED);
+        let screen = drawn(&state, 120, 24);
+        let is_reversed = |x: u16, y: u16| cell(&screen, x, y).inverse();
+        let colour = |x: u16, y: u16| cell(&screen, x, y).fgcolor();
         assert!((0..72).all(|x| is_reversed(x, 4) && !is_reversed(x, 5)), "the selected row");
         assert!((72..120).all(|x| !is_reversed(x, 4)), "what is beside it");
-        assert!((0..72).all(|x| buffer[(x, 4)].fg == Color::Reset), "its colours would be hard to read");
-        let project = (0..72).any(|x| buffer[(x, 5)].fg == Color::Magenta);
+        assert!((0..72).all(|x| colour(x, 4) == Color::Default), "its colours would be hard to read");
+        let project = (0..72).any(|x| colour(x, 5) == Color::Idx(5));
         assert_eq!(project, is_colored, "another row has them");
     }
 }
@@ -600,12 +613,11 @@ fn what_a_search_found_stands_beside_the_list() {
     let text = "Every process has a mutex of its own, and Wait never holds it.".to_string();
     let found = FoundText { kind: "said".to_string(), text, at: at("2026-11-15T11:44:00Z") };
     state.filter.passages.insert(4, found);
-    let buffer = drawn(&state, 120, 24);
+    let drawn = drawn(&state, 120, 24);
     let screen = shown(&state, 120, 24);
     assert!(screen.contains("│ found   said, today 11:44") && screen.contains("has a mutex of"), "{screen}");
-    let is_marked = |cell: &ratatui::buffer::Cell| cell.modifier.contains(Modifier::UNDERLINED);
     let marked: String =
-        buffer.content.iter().skip(3 * 120).filter(|cell| is_marked(cell)).map(|cell| cell.symbol()).collect();
+        cells(&drawn).skip(3 * 120).filter(|cell| cell.underline()).map(|cell| cell.contents()).collect();
     assert_eq!(marked, "mutex", "{screen}");
     // Without a passage, the words of its own page are searched.
     state.filter.passages.clear();
@@ -628,8 +640,8 @@ fn names_of_projects_fill_what_would_stay_empty() {
         let screen = shown(&state, columns, 24);
         assert!(screen.contains("a-project-with-a-long-name") && screen.replace(' ', "").contains(wide), "{screen}");
         // A wide letter has two cells.
-        let buffer = drawn(&state, columns, 24);
-        let clock = |y: u16| (0..columns).find(|x| buffer[(*x, y)].symbol() == ":").unwrap();
+        let drawn = drawn(&state, columns, 24);
+        let clock = |y: u16| (0..columns).find(|x| cell(&drawn, *x, y).contents() == ":").unwrap();
         assert_eq!(clock(4), clock(5), "{screen}");
     }
 }

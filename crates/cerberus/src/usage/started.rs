@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::beginning::Beginning;
-use super::compare::{Compared, SAMPLE_MIN, compare};
+use super::compare::{Compared, Group, SAMPLE_MIN, compare};
 use super::{Side, UsedSession};
 use crate::report::figures::scale::short;
 
@@ -66,7 +66,7 @@ impl StartMeasure {
 /// The sessions of a project with an agent, or all of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Started {
-    /// Project and agent; `None` stands for all sessions.
+    /// Project and agent; `None` stands for all that have sessions on both sides.
     pub of: Option<(String, String)>,
     pub before: usize,
     pub since: usize,
@@ -74,20 +74,16 @@ pub struct Started {
 }
 
 impl Started {
-    fn new(of: Option<(String, String)>, sessions: &[(Side, Beginning)]) -> Started {
-        let side = |wanted: Side| sessions.iter().filter(move |(side, _)| *side == wanted).map(|(_, found)| found);
-        let numbers = |wanted, measure: StartMeasure| -> Vec<f64> {
-            side(wanted).filter_map(|beginning| measure.of(beginning)).collect()
-        };
-        let measures = StartMeasure::ALL
-            .iter()
-            .map(|measure| (*measure, compare(&numbers(Side::Before, *measure), &numbers(Side::Since, *measure))));
-        Started {
-            of,
-            before: side(Side::Before).count(),
-            since: side(Side::Since).count(),
-            measures: measures.collect(),
-        }
+    fn new(of: Option<(String, String)>, groups: &[&[(Side, Beginning)]]) -> Started {
+        let count = |wanted| groups.iter().copied().flatten().filter(|(side, _)| *side == wanted).count();
+        let measures = StartMeasure::ALL.iter().map(|measure| {
+            let numbers = |group: &[(Side, Beginning)], wanted| {
+                group.iter().filter(|(side, _)| *side == wanted).filter_map(|(_, found)| measure.of(found)).collect()
+            };
+            let group = |group| Group { before: numbers(group, Side::Before), since: numbers(group, Side::Since) };
+            (*measure, compare(&groups.iter().map(|one| group(one)).collect::<Vec<_>>()))
+        });
+        Started { of, before: count(Side::Before), since: count(Side::Since), measures: measures.collect() }
     }
 
     /// Whether there are enough sessions on both sides to say anything.
@@ -96,21 +92,26 @@ impl Started {
     }
 }
 
-/// All sessions, then every project with every agent, those with most sessions first. Empty if none is known.
+/// All sessions that have their like on the other side, then every project with every agent, those with most sessions
+/// first. Empty if none is known.
 pub fn started(sessions: &[UsedSession]) -> Vec<Started> {
-    let mut all = Vec::new();
     let mut by_name: BTreeMap<(String, String), Vec<(Side, Beginning)>> = BTreeMap::new();
     for session in sessions {
         let Some(counted) = session.side.zip(session.beginning) else { continue };
-        all.push(counted);
         by_name.entry((session.project.clone(), session.row.agent.clone())).or_default().push(counted);
     }
-    if all.is_empty() {
+    if by_name.is_empty() {
         return Vec::new();
     }
-    let mut found: Vec<Started> = by_name.into_iter().map(|(of, sessions)| Started::new(Some(of), &sessions)).collect();
+    let has = |group: &[(Side, Beginning)], wanted| group.iter().any(|(side, _)| *side == wanted);
+    let groups = by_name.values().map(Vec::as_slice);
+    let alike: Vec<&[(Side, Beginning)]> =
+        groups.clone().filter(|group| has(group, Side::Before) && has(group, Side::Since)).collect();
+    let all = Started::new(None, &if alike.is_empty() { groups.collect() } else { alike });
+    let mut found: Vec<Started> =
+        by_name.iter().map(|(of, sessions)| Started::new(Some(of.clone()), &[sessions])).collect();
     found.sort_by_key(|one| std::cmp::Reverse((one.before.min(one.since), one.before + one.since)));
-    found.insert(0, Started::new(None, &all));
+    found.insert(0, all);
     found
 }
 

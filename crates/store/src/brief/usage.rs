@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use cerberus_recall::brief;
-use cerberus_recall::brief::usage::ToldFileUsage;
+use cerberus_recall::brief::usage::{LineUse, ToldFileUsage};
 use cerberus_recall::moments::told::{self, ToldMoment};
 use cerberus_record::id::{ProjectId, SessionId};
 use cerberus_record::time::Timestamp;
@@ -46,7 +46,7 @@ pub struct MomentUsage {
 impl MomentUsage {
     fn of(told: &[MomentTold]) -> MomentUsage {
         let mut usage = MomentUsage::default();
-        for MomentTold { code, is_used, .. } in told {
+        for MomentTold { code, came_of_it, .. } in told {
             let (told, used) = match told::read(code) {
                 Some(ToldMoment::Seen { .. }) => (&mut usage.failures, &mut usage.remedies_used),
                 Some(ToldMoment::Changed { .. }) => (&mut usage.shared_files, &mut usage.read_again),
@@ -59,7 +59,7 @@ impl MomentUsage {
                 None => continue,
             };
             *told += 1;
-            *used += usize::from(*is_used);
+            *used += usize::from(*came_of_it == LineUse::Used);
         }
         usage
     }

@@ -1,5 +1,6 @@
 //! Whether what a session was told in between was used.
 
+use cerberus_recall::brief::usage::LineUse;
 use cerberus_recall::moments::live;
 use cerberus_recall::moments::told::{self, ToldMoment};
 use cerberus_record::fact::FactKind;
@@ -14,7 +15,7 @@ pub struct MomentTold {
     pub session: SessionId,
     pub at: Timestamp,
     pub code: String,
-    pub is_used: bool,
+    pub came_of_it: LineUse,
 }
 
 /// All that a session was told in between, oldest first.
@@ -22,8 +23,8 @@ pub fn moments_of(store: &Store, session: &SessionRow, now: Timestamp) -> view::
     let mut found = Vec::new();
     for ReceiptRow { at, codes, .. } in store.receipts(session, now)? {
         for code in codes {
-            if let Some(is_used) = is_used(store, session, &code, at, now)? {
-                found.push(MomentTold { session: session.id.clone(), at, code, is_used });
+            if let Some(came_of_it) = came_of(store, session, &code, at, now)? {
+                found.push(MomentTold { session: session.id.clone(), at, code, came_of_it });
             }
         }
     }
@@ -32,21 +33,22 @@ pub fn moments_of(store: &Store, session: &SessionRow, now: Timestamp) -> view::
 
 /// Whether a session did afterwards what it was told for; `None` if the code is for a line of a brief. What is told before
 /// an edit is never seen to be used.
-pub fn is_used(
+pub fn came_of(
     store: &Store,
     session: &SessionRow,
     code: &str,
     at: Timestamp,
     now: Timestamp,
-) -> view::Result<Option<bool>> {
+) -> view::Result<Option<LineUse>> {
     let Some(moment) = told::read(code) else { return Ok(None) };
-    Ok(Some(match moment {
+    let is_used = match moment {
         ToldMoment::Seen { remedy } => store.has_done(session, remedy.trim_end_matches('…'), at, now)?,
         ToldMoment::Past { session: earlier } => store.has_done(session, earlier, at, now)?,
         ToldMoment::Changed { file } => {
             store.last_touch(session, file, &[FactKind::Read], now)?.is_some_and(|read| read >= at)
         }
         ToldMoment::Held => !store.commands_since(session, at, now)?.iter().any(|line| !live::sweeps(line).is_empty()),
-        ToldMoment::Edit { .. } => false,
-    }))
+        ToldMoment::Edit { .. } => return Ok(Some(LineUse::NotSeen)),
+    };
+    Ok(Some(LineUse::when(is_used)))
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use cerberus_os::clock::Clock;
-use cerberus_recall::brief::usage::Later;
+use cerberus_recall::brief::usage::{Later, LineUse};
 use cerberus_recall::brief::{KnownFact, Section, attributed, failing, open_items};
 use cerberus_record::fact::{ClosedAs, ClosingTarget, FactKind};
 use cerberus_record::id::MemoryId;
@@ -47,11 +47,20 @@ pub const FORGOTTEN_RULE: &str = "rule:";
 pub struct ToldLine {
     pub at: Timestamp,
     pub code: String,
-    pub is_used: bool,
+    pub came_of_it: LineUse,
     /// The memory that it is, if it is one.
     pub memory: Option<MemoryId>,
     /// The user had to say the same again in this session.
     pub is_broken: bool,
+}
+
+impl Page {
+    /// How many of the lines that were told were used, and of how many that can be seen.
+    pub fn told_uses(&self) -> (usize, usize) {
+        let count = |wanted| self.told.iter().filter(|line| line.came_of_it == wanted).count();
+        let used = count(LineUse::Used);
+        (used, used + count(LineUse::NotUsed))
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -202,7 +211,7 @@ fn told(
         }
         let passing_tests = tests.passing.iter().map(String::as_str).collect();
         let later = Later { touched, functions, settled, passing_tests };
-        let line = |code: String, is_used| ToldLine { at, is_used, code, memory: None, is_broken: false };
+        let line = |code: String, came_of_it| ToldLine { at, came_of_it, code, memory: None, is_broken: false };
         // In the order in which a model reads them.
         for id in memories {
             lines.push(match store.memory(&id, now)? {
@@ -210,14 +219,15 @@ fn told(
                     let kind = if &*row.memory.category == "preference" { "pref" } else { "rule" };
                     let is_broken = corrected.iter().any(|one| one.origin.at >= at && is_evidence(&row, one));
                     let code = format!("{kind}:{}", &*row.memory.content);
-                    ToldLine { at, code, is_used: false, memory: Some(row.id), is_broken }
+                    ToldLine { at, code, came_of_it: LineUse::NotSeen, memory: Some(row.id), is_broken }
                 }
-                None => line(FORGOTTEN_RULE.to_string(), false),
+                None => line(FORGOTTEN_RULE.to_string(), LineUse::NotSeen),
             });
         }
         for code in codes {
-            let is_used = used::is_used(store, session, &code, at, now)?.unwrap_or_else(|| later.uses(&code));
-            lines.push(line(code, is_used));
+            let in_between = used::came_of(store, session, &code, at, now)?;
+            let came_of_it = in_between.unwrap_or_else(|| later.uses(&code));
+            lines.push(line(code, came_of_it));
         }
     }
     Ok(lines)

@@ -11,12 +11,8 @@ mod row;
 mod session;
 mod told;
 
-use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::style::{Color, Modifier, Style as Look};
-use ratatui::text::{Line as Drawn, Span};
-
 use self::row::{ScreenRow, rule, signs, titled_rule};
+use super::frame::Frame;
 use super::state::{Dialog, ScreenState, Tab};
 use crate::render::style::{Line, Screen, Style, ascii, wrapped};
 
@@ -26,13 +22,16 @@ pub const ROWS_MIN: u16 = 10;
 /// From this width on, the header has the program's name.
 const NAMED_COLUMNS: usize = 60;
 
-pub fn draw(state: &ScreenState, frame: &mut Frame) {
-    let area = frame.area();
-    let (columns, rows) = (usize::from(area.width), usize::from(area.height));
-    if area.width < COLUMNS_MIN || area.height < ROWS_MIN {
+/// What a terminal of so many columns and rows shows.
+pub fn draw(state: &ScreenState, size: (u16, u16)) -> Frame {
+    let (columns, rows) = (usize::from(size.0), usize::from(size.1));
+    let frame = |shown: Vec<ScreenRow>, cursor: Option<usize>| {
+        let rows = shown.into_iter().take(rows).map(|row| codes(state, row, columns)).collect();
+        Frame { size, rows, cursor: cursor.map(|column| column.min(columns - 1)) }
+    };
+    if size.0 < COLUMNS_MIN || size.1 < ROWS_MIN {
         let small = format!("{COLUMNS_MIN}x{ROWS_MIN} is needed, this is {columns}x{rows}");
-        let lines = [Line::new().plain(small), Line::new().plain("q quits")];
-        return lines.into_iter().enumerate().for_each(|(y, line)| put(state, frame, y, line.into()));
+        return frame(vec![Line::new().plain(small).into(), Line::new().plain("q quits").into()], None);
     }
     let screen = Screen { columns, is_bounded: true, rows: Some(rows), is_colored: true, is_utf8: state.is_utf8 };
     let mut shown: Vec<ScreenRow> = vec![header(state, columns).into()];
@@ -46,10 +45,7 @@ pub fn draw(state: &ScreenState, frame: &mut Frame) {
     shown.extend(body.into_iter().take(room));
     shown.resize_with(rows - footer.len(), || Line::new().into());
     shown.extend(footer.map(ScreenRow::from));
-    shown.into_iter().enumerate().for_each(|(y, row)| put(state, frame, y, row));
-    if let Some(column) = cursor_column(state) {
-        frame.set_cursor_position((column.min(columns - 1) as u16, area.height - 1));
-    }
+    frame(shown, cursor_column(state))
 }
 
 fn page(state: &ScreenState, screen: &Screen, room: usize) -> Vec<ScreenRow> {
@@ -137,51 +133,35 @@ fn cursor_column(state: &ScreenState) -> Option<usize> {
     Some(Line::new().plain(label).plain(typed).width())
 }
 
-/// Puts a line on the screen.
-fn put(state: &ScreenState, frame: &mut Frame, y: usize, row: ScreenRow) {
-    let area = frame.area();
-    if y >= usize::from(area.height) {
-        return;
-    }
-    let place = Rect { y: y as u16, height: 1, ..area };
-    let Some((columns, beside)) = row.beside else { return put_in(state, frame, place, row.line, row.is_chosen) };
-    let columns = columns as u16;
-    put_in(state, frame, Rect { width: columns, ..place }, row.line, row.is_chosen);
-    let rest = Rect { x: columns, width: area.width.saturating_sub(columns), ..place };
-    put_in(state, frame, rest, Line::new().faint("│ ").join(beside), false);
+/// A line of the screen with its escape codes.
+fn codes(state: &ScreenState, row: ScreenRow, columns: usize) -> String {
+    let Some((list, beside)) = row.beside else { return line_codes(state, row.line, columns, row.is_chosen) };
+    let rest = line_codes(state, Line::new().faint("│ ").join(beside), columns.saturating_sub(list), false);
+    // A column by its number: not every terminal agrees on how wide a letter is.
+    format!("{}\u{1b}[{}G{rest}", line_codes(state, row.line, list, row.is_chosen), list + 1)
 }
 
 /// What is selected is reversed as a whole: colours in it would be hard to read.
-fn put_in(state: &ScreenState, frame: &mut Frame, place: Rect, line: Line, is_chosen: bool) {
-    let columns = usize::from(place.width);
+fn line_codes(state: &ScreenState, line: Line, columns: usize, is_chosen: bool) -> String {
     let line = line.cut(columns);
     let line = if is_chosen { line.pad(columns) } else { line };
-    let looks = |style: Style| match (is_chosen, style) {
-        (true, Style::Strong | Style::Match) => look(state, style),
-        (true, _) => Look::new(),
-        (false, _) => look(state, style),
-    };
-    let spans = line.spans().map(|(style, text)| Span::styled(shown(state, text), looks(style)));
-    let drawn = Drawn::from(spans.collect::<Vec<_>>());
-    let drawn = if is_chosen { drawn.style(Look::new().add_modifier(Modifier::REVERSED)) } else { drawn };
-    frame.render_widget(drawn, place);
-}
-
-/// Without colour not even the default colour is set: with NO_COLOR, this version of crossterm writes a code for it that
-/// also ends bold and reversed text.
-fn look(state: &ScreenState, style: Style) -> Look {
-    let colored = |color: Color| if state.is_colored { Look::new().fg(color) } else { Look::new() };
-    match style {
-        Style::Plain => Look::new(),
-        Style::Strong => Look::new().add_modifier(Modifier::BOLD),
-        Style::Faint => Look::new().add_modifier(Modifier::DIM),
-        Style::Heading => colored(Color::Cyan),
-        Style::Bad => colored(Color::Red),
-        Style::Live => colored(Color::Green),
-        Style::Project => colored(Color::Magenta),
-        Style::Match => Look::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED),
-        Style::Chosen => Look::new().add_modifier(Modifier::REVERSED),
+    let mut out = String::new();
+    for (style, text) in line.spans() {
+        let text = shown(state, text);
+        let own = match style {
+            Style::Strong | Style::Match => style.code(),
+            _ if is_chosen => "",
+            Style::Heading | Style::Bad | Style::Live | Style::Project if !state.is_colored => "",
+            _ => style.code(),
+        };
+        match (own, is_chosen) {
+            ("", false) => out.push_str(&text),
+            ("", true) => out.push_str(&format!("\u{1b}[7m{text}\u{1b}[0m")),
+            (own, false) => out.push_str(&format!("\u{1b}[{own}m{text}\u{1b}[0m")),
+            (own, true) => out.push_str(&format!("\u{1b}[7;{own}m{text}\u{1b}[0m")),
+        }
     }
+    out
 }
 
 /// The text as this terminal can show it.

@@ -1,6 +1,6 @@
 //! What a session was told: each line in the words that the model got, whether it was used, and why it was told.
 
-use cerberus_recall::brief::usage::EarlierWork;
+use cerberus_recall::brief::usage::{EarlierWork, LineUse};
 use cerberus_record::fact::FactKind;
 use cerberus_store::browse::page::ToldLine;
 use cerberus_store::browse::told::ToldText;
@@ -28,8 +28,8 @@ pub fn rows(state: &ScreenState, screen: &Screen, room: usize) -> Vec<ScreenRow>
     let title = about.add(Style::Strong, listed.title.clone()).cut(screen.columns.saturating_sub(place.len() + 2));
     let mut rows: Vec<ScreenRow> = vec![title.pad(screen.columns - place.len() - 1).faint(place).into()];
     let Some(loaded) = state.page() else { return rows };
-    let used = loaded.page.told.iter().filter(|line| line.is_used).count();
-    let lines = format!("{}, {used} used", count(loaded.page.told.len(), "line"));
+    let (used, seen) = loaded.page.told_uses();
+    let lines = format!("{}, {used} used of {seen} that can be seen", count(loaded.page.told.len(), "line"));
     rows.push(titled_rule(&lines, screen.columns).into());
     let mut end: Vec<ScreenRow> = Vec::new();
     if room >= DETAIL_ROOM && !state.data.usage.is_empty() {
@@ -85,9 +85,10 @@ fn outcome(line: &ToldLine, text: Option<&ToldText>) -> &'static str {
     match line {
         _ if text == Some(&ToldText::Forgotten) => "forgotten since",
         line if line.is_broken => "you had to say it again in this session",
-        line if line.is_used => "used in this session",
         line if line.memory.is_some() => "a rule: nobody can see whether it was followed",
-        _ => "not seen to be used",
+        ToldLine { came_of_it: LineUse::Used, .. } => "used in this session",
+        ToldLine { came_of_it: LineUse::NotUsed, .. } => "not seen to be used",
+        _ => "nobody can see whether it was used",
     }
 }
 

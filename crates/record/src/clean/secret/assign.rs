@@ -6,13 +6,15 @@
 use super::Cut;
 use super::announced::{Announced, RequiredLook, ValuePlace};
 use super::call;
-use super::indirect::{default_at, fallback, next_line, wrapped};
+use super::indirect::{default_at, fallback, is_default, next_line, wrapped};
 use super::key::{KEY, KEY_BYTES, PASSWORD, announces, may_end_name};
 use super::places::{CODE_WORDS, URL_PARAMS};
 use super::rules::key_at;
 use super::table::SCHEMES;
 use super::text::{ALNUM, ALPHA, DASH, DIGIT, DOT, DOTTED, LOWER, SPACE, Text, UNDERSCORE, UPPER, WORD, is};
-use super::value::{JUDGED_BYTES, ValueForm, is_placeholder, is_random, is_short_phrase, names_itself};
+use super::value::{
+    JUDGED_BYTES, SHORT_TOKEN_BYTES, ValueForm, is_placeholder, is_random, is_short_phrase, names_itself,
+};
 use super::words::is_ordinary;
 use super::written::{Value, is_quote, value_at};
 
@@ -126,7 +128,9 @@ pub(super) fn announced_value(text: &Text, at: usize, from: usize, spaced: bool,
     let spaced = key_end < operator || spaced;
     let mut value = value_at(text, from, ValueForm::Bare);
     if value.written == ValueForm::Bare
-        && (is_literal(text, &key, at, &value, spaced) || in_connection_string(text, value.end))
+        && (is_literal(text, &key, at, &value, spaced)
+            || in_connection_string(text, value.end)
+            || is_default(text, from))
     {
         value.written = ValueForm::Literal;
     }
@@ -142,6 +146,14 @@ pub(super) fn announced_value(text: &Text, at: usize, from: usize, spaced: bool,
     if verdict || closing || path {
         return None;
     }
+    // `API_TOKEN=monkey`: in an environment nothing but a literal is possible.
+    let is_short = announced.bar == RequiredLook::Token
+        && value.written == ValueForm::Literal
+        && !spaced
+        && !name.iter().rev().take_while(|&&byte| byte != b' ').any(|&byte| is(byte, LOWER))
+        && value.end >= value.start + SHORT_TOKEN_BYTES
+        && !names_itself(text.slice(value.start, value.end));
+    let announced = if is_short { Announced { bar: RequiredLook::Password, ..announced } } else { announced };
     match announced.place {
         ValuePlace::AfterScheme => authorization(text, &value, announced),
         ValuePlace::Cookie if !is_cookie(text, &key) => None,
@@ -468,7 +480,7 @@ fn in_connection_string(text: &Text, end: usize) -> bool {
 }
 
 /// `Authorization: Bearer x`, `Basic x`, `token x`, or the value directly.
-fn authorization(text: &Text, value: &Value, announced: Announced) -> Option<Cut> {
+pub(super) fn authorization(text: &Text, value: &Value, announced: Announced) -> Option<Cut> {
     let scheme = text.run(value.start, ALPHA | DASH, SCHEME_BYTES);
     let from = text.skip_spaces(scheme);
     let word = text.slice(value.start, scheme);

@@ -2,6 +2,7 @@
 
 use super::Cut;
 use super::announced::{Announced, RequiredLook, ValuePlace};
+use super::assign::authorization;
 use super::key::{KEY_BYTES, PASSWORD, announces};
 use super::pair::may_be_name;
 use super::places::{self, CODES, ScanCode, verbs};
@@ -65,7 +66,7 @@ fn follow(text: &Text, pattern: &str, open: usize) -> Option<Cut> {
                 };
                 return if argument.is_quoted() && is_only { quoted(text, &argument.value, PASSWORD) } else { None };
             }
-            "NAME" if next == b',' => announced(text, &argument.value)?,
+            "NAME" if next == b',' => drop(announced(text, &argument.value)?),
             "*" if next == b',' => {}
             _ => return None,
         }
@@ -138,9 +139,9 @@ fn argument_at(text: &Text, from: usize) -> CallArgument {
 }
 
 /// Does this argument announce what follows it? A quoted name, a constant, or a pattern such as `/password/i`.
-fn announced(text: &Text, name: &Value) -> Option<()> {
+fn announced(text: &Text, name: &Value) -> Option<Announced> {
     let name = text.slice(name.end.saturating_sub(KEY_BYTES).max(name.start), name.end);
-    announces(without_closing(name)).filter(|found| found.is_sure()).map(|_| ())
+    announces(without_closing(name)).filter(|found| found.is_sure())
 }
 
 /// A name without what may stand behind it: `password` in `[name="password"]`, `"password")` and `/password/i)`.
@@ -177,9 +178,11 @@ pub(super) fn named(text: &Text, at: usize) -> Option<Cut> {
     }
     let name = text.slice(text.run_back(at, WORD, KEY_BYTES), at);
     let is_named = may_be_name(text, at);
+    if !is_named && !is_verb(first_word(name)) {
+        return None;
+    }
     // Most calls have no literal.
-    let quotes = text.slice(at, at + CALL_BYTES).iter().fold(false, |seen, &byte| seen | is_quote(byte));
-    if !quotes || !(is_named || is_verb(first_word(name))) {
+    if !text.slice(at, at + CALL_BYTES).iter().fold(false, |seen, &byte| seen | is_quote(byte)) {
         return None;
     }
     text.spend(ARGUMENT_BYTES);
@@ -212,8 +215,10 @@ pub(super) fn named(text: &Text, at: usize) -> Option<Cut> {
             {
                 return quoted(text, &third.value, PASSWORD);
             }
-            announced(text, &first.value)?;
-            quoted(text, &second.value, PASSWORD)
+            match announced(text, &first.value)? {
+                header if header.place == ValuePlace::AfterScheme => authorization(text, &second.value, header),
+                _ => quoted(text, &second.value, PASSWORD),
+            }
         }
         b')' if first.is_quoted() => {
             let announced = announces(receiver(text, at - name.len()))?;

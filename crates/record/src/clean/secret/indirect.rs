@@ -4,7 +4,7 @@
 use super::Cut;
 use super::announced::Announced;
 use super::key::KEY_BYTES;
-use super::text::{DOTTED, LOWER, Text, UPPER, WORD, is};
+use super::text::{ALPHA, DOTTED, LOWER, Text, UPPER, WORD, is};
 use super::value::ValueForm;
 use super::words::is_ordinary;
 use super::written::{is_quote, value_at};
@@ -36,7 +36,7 @@ pub(super) fn next_line(text: &Text, from: usize) -> usize {
     if text.at(end) == b'\n' { text.skip_spaces(end + 1) } else { from }
 }
 
-/// The value behind a type, or the default of a variable: `${PASS:-x}`, `${PASS-x}`. Otherwise `from`.
+/// The value behind a type, or the default of a variable: `${PASS:-x}`, `${PASS-x}`, `${PASS:x}`. Otherwise `from`.
 pub(super) fn default_at(text: &Text, from: usize) -> usize {
     // A tag or an anchor of YAML (`!vault x`, `&pw x`), a type as PHP prints it (`string(9) "x"`).
     let typed = match text.at(from) {
@@ -54,7 +54,18 @@ pub(super) fn default_at(text: &Text, from: usize) -> usize {
     }
     let name = text.run(from + 2, WORD, KEY_BYTES);
     let colon = name + usize::from(text.at(name) == b':');
-    if matches!(text.at(colon), b'-' | b'=') { colon + 1 } else { from }
+    match text.at(colon) {
+        b'-' | b'=' => colon + 1,
+        // `${TOKEN:0:8}` is a part of it.
+        first if colon > name && is(first, ALPHA) => colon,
+        _ => from,
+    }
+}
+
+/// Is the default of a variable at `from`? It is no code.
+pub(super) fn is_default(text: &Text, from: usize) -> bool {
+    let sign = text.scan_back(from, 2, |byte| matches!(byte, b':' | b'-' | b'='));
+    sign < from && text.back(text.run_back(sign, WORD, KEY_BYTES), 2) == b"${"
 }
 
 /// Where the quoted literal is in `Some("x")`, `String::from("x")`, `new Secret("x")`, `Field(default="x")`, `("x")`,

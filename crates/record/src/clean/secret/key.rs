@@ -34,7 +34,7 @@ pub(super) const KEY_BYTES: usize = 48;
 
 /// For each last letter (`byte % 32`) of a name that may announce something: the letters that may come second and
 /// third from its end, as bits. Most names in a program fail this test.
-const ENDINGS: [(u32, u32); 32] = {
+static ENDINGS: [(u32, u32); 32] = {
     let mut table = [(0, 0); 32];
     let mut at = 0;
     while at < NAMES.len() {

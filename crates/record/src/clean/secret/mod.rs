@@ -333,7 +333,7 @@ const BREAKS: u8 = 2;
 /// A lower-case letter.
 const SMALL: u8 = 4;
 
-const GLANCE: [u8; 256] = {
+static GLANCE: [u8; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;
     while byte < 256 {

@@ -143,7 +143,7 @@ const IS_CAPITAL: u8 = 64;
 /// What a capital where no word has one adds.
 const ODD_CAPITAL: i32 = 10;
 
-const COLUMNS: [u8; 256] = {
+static COLUMNS: [u8; 256] = {
     let (mut table, mut byte) = ([27; 256], 0);
     while byte < 256 {
         table[byte] = match byte as u8 {

@@ -1,8 +1,11 @@
 //! `places.txt`, parsed at compile time: where secrets stand, whatever they look like.
 
-use super::table::{TableWords, count, first_byte, index, indexed, list, same, sort, sorts_before};
+use super::table::{
+    LinesOf, TableLine, count, count_lines, first_byte, index, indexed, lines_of, list, sort, sort_words,
+};
 
 const FILE: &str = include_str!("places.txt");
+const LINES: &[TableLine] = &lines_of::<{ count_lines(FILE) }>(FILE);
 
 /// A program or a function, and the words or arguments that lead to a secret.
 #[derive(Clone, Copy)]
@@ -100,15 +103,13 @@ const fn first_name(names: &'static str) -> (&'static str, Option<&'static str>)
     (name, if rest.is_empty() { None } else { Some(rest.split_at(1).1) })
 }
 
-const fn count_names(kind: &str) -> usize {
-    let (mut lines, mut found) = (TableWords::of(FILE), 0);
-    while let Some(mut words) = lines.line() {
-        if matches!(words.next(), Some(first) if same(first, kind)) {
-            let mut names = words.next();
-            while let Some(rest) = names {
-                names = first_name(rest).1;
-                found += 1;
-            }
+const fn count_names(kind: &'static str) -> usize {
+    let (mut lines, mut found) = (LinesOf::kind(LINES, kind), 0);
+    while let Some(mut words) = lines.next() {
+        let mut names = words.next();
+        while let Some(rest) = names {
+            names = first_name(rest).1;
+            found += 1;
         }
     }
     found
@@ -127,28 +128,26 @@ const fn holds(text: &str, part: &str) -> bool {
 }
 
 /// The lines of one kind, a place for each name, ordered by their first byte.
-const fn places<const N: usize>(kind: &str) -> [SecretPlace; N] {
-    let (mut found, mut lines, mut at) = ([SecretPlace { name: "", pattern: "" }; N], TableWords::of(FILE), 0);
-    while let Some(mut words) = lines.line() {
-        if matches!(words.next(), Some(first) if same(first, kind)) {
-            let mut names = words.next();
-            let pattern = words.rest();
-            while let Some(rest) = names {
-                let (name, next) = first_name(rest);
-                assert!(!name.is_empty() && !pattern.is_empty(), "a line of places.txt has no name or no words");
-                assert!(pattern.len() < 128, "a pattern of places.txt is too long");
-                assert!(!holds(pattern, "*#"), "a pattern of places.txt has no sign between * and ##");
-                found[at] = SecretPlace { name, pattern };
-                (names, at) = (next, at + 1);
-            }
+const fn places<const N: usize>(kind: &'static str) -> [SecretPlace; N] {
+    let (mut found, mut lines, mut at) = ([SecretPlace { name: "", pattern: "" }; N], LinesOf::kind(LINES, kind), 0);
+    while let Some(mut words) = lines.next() {
+        let mut names = words.next();
+        let pattern = words.rest();
+        assert!(pattern.len() < 128, "a pattern of places.txt is too long");
+        assert!(!holds(pattern, "*#"), "a pattern of places.txt has no sign between * and ##");
+        while let Some(rest) = names {
+            let (name, next) = first_name(rest);
+            assert!(!name.is_empty() && !pattern.is_empty(), "a line of places.txt has no name or no words");
+            found[at] = SecretPlace { name, pattern };
+            (names, at) = (next, at + 1);
         }
     }
-    sort!(found, a before b: first_byte(a.name) < first_byte(b.name));
+    sort!(found, place: first_byte(place.name));
     found
 }
 
 static PROGRAMS: [SecretPlace; count_names("program")] = places("program");
-const CALLS: [SecretPlace; count_names("call")] = places("call");
+static CALLS: [SecretPlace; count_names("call")] = places("call");
 const PROGRAM_INDEX: [u16; 257] = index!(PROGRAMS, place: first_byte(place.name));
 const CALL_INDEX: [u16; 257] = index!(CALLS, place: first_byte(place.name));
 
@@ -171,41 +170,38 @@ fn named(
     indexed(places, index, first).iter().filter(move |place| place.name.as_bytes() == name)
 }
 
-pub(super) const CODES: [ScanCode; count_names("code")] = {
+pub(super) static CODES: [ScanCode; count_names("code")] = {
     let empty = ScanCode { name: "", prefix: "", start: "", end: "" };
-    let (mut found, mut lines, mut at) = ([empty; count_names("code")], TableWords::of(FILE), 0);
-    while let Some(mut words) = lines.line() {
-        if matches!(words.next(), Some(first) if same(first, "code")) {
-            let parts = (words.next(), words.next(), words.next());
-            assert!(parts.2.is_some(), "a line of places.txt is no `code NAME PREFIX START [END]`");
-            if let (Some(name), Some(prefix), Some(start)) = parts {
-                found[at] = ScanCode { name, prefix, start, end: words.rest() };
-                at += 1;
-            }
+    let (mut found, mut lines, mut at) = ([empty; count_names("code")], LinesOf::kind(LINES, "code"), 0);
+    while let Some(mut words) = lines.next() {
+        let parts = (words.next(), words.next(), words.next());
+        assert!(parts.2.is_some(), "a line of places.txt is no `code NAME PREFIX START [END]`");
+        if let (Some(name), Some(prefix), Some(start)) = parts {
+            found[at] = ScanCode { name, prefix, start, end: words.rest() };
+            at += 1;
         }
     }
     found
 };
 
 /// The words that announce a secret, ordered by their first byte, longer ones first.
-const SAID: [(&str, SecretCue); count(FILE, "said", "")] = {
-    let (mut found, mut lines, mut at) = ([("", SecretCue::By); count(FILE, "said", "")], TableWords::of(FILE), 0);
-    while let Some(mut words) = lines.line() {
-        if matches!(words.next(), Some(first) if same(first, "said")) {
-            let kind = match words.next() {
-                Some(kind) => cue(kind),
-                None => None,
-            };
-            assert!(kind.is_some(), "a line of places.txt is no `said KIND WORD...`");
-            if let Some(kind) = kind {
-                while let Some(word) = words.next() {
-                    found[at] = (word, kind);
-                    at += 1;
-                }
+static SAID: [(&str, SecretCue); count(LINES, "said", 1)] = {
+    let (mut found, mut lines, mut at) =
+        ([("", SecretCue::By); count(LINES, "said", 1)], LinesOf::kind(LINES, "said"), 0);
+    while let Some(mut words) = lines.next() {
+        let kind = match words.next() {
+            Some(kind) => cue(kind),
+            None => None,
+        };
+        assert!(kind.is_some(), "a line of places.txt is no `said KIND WORD...`");
+        if let Some(kind) = kind {
+            while let Some(word) = words.next() {
+                found[at] = (word, kind);
+                at += 1;
             }
         }
     }
-    sort!(found, a before b: sorts_before(a.0, b.0));
+    sort_words!(found, said: said.0);
     found
 };
 const SAID_INDEX: [u16; 257] = index!(SAID, said: first_byte(said.0));
@@ -215,22 +211,22 @@ pub(super) fn said(first: u8) -> &'static [(&'static str, SecretCue)] {
     indexed(&SAID, &SAID_INDEX, first)
 }
 
-const LINKS: &[&str] = list!(FILE, "links");
+const LINKS: &[&str] = list!(LINES, "links");
 const LINK_INDEX: [u16; 257] = index!(LINKS, word: first_byte(word));
-const ORDINARY: &[&str] = list!(FILE, "ordinary");
+const ORDINARY: &[&str] = list!(LINES, "ordinary");
 const ORDINARY_INDEX: [u16; 257] = index!(ORDINARY, word: first_byte(word));
 /// Words before a new password, besides links.
-pub(super) const LEADS: &[&str] = list!(FILE, "leads");
-pub(super) const USERS: &[&str] = list!(FILE, "users");
-const VERBS: &[&str] = list!(FILE, "verbs");
+pub(super) const LEADS: &[&str] = list!(LINES, "leads");
+pub(super) const USERS: &[&str] = list!(LINES, "users");
+const VERBS: &[&str] = list!(LINES, "verbs");
 const VERB_INDEX: [u16; 257] = index!(VERBS, word: first_byte(word));
-pub(super) const READERS: &[&str] = list!(FILE, "readers");
-pub(super) const HASH_WORDS: &[&str] = list!(FILE, "hash-words");
-pub(super) const KEPT_BEGINNINGS: &[&str] = list!(FILE, "kept-beginnings");
-pub(super) const SECRET_PATHS: &[&str] = list!(FILE, "secret-paths");
-pub(super) const URL_PARAMS: &[&str] = list!(FILE, "url-params");
-pub(super) const URL_USERS: &[&str] = list!(FILE, "url-users");
-pub(super) const CODE_WORDS: &[&str] = list!(FILE, "code-words");
+pub(super) const READERS: &[&str] = list!(LINES, "readers");
+pub(super) const HASH_WORDS: &[&str] = list!(LINES, "hash-words");
+pub(super) const KEPT_BEGINNINGS: &[&str] = list!(LINES, "kept-beginnings");
+pub(super) const SECRET_PATHS: &[&str] = list!(LINES, "secret-paths");
+pub(super) const URL_PARAMS: &[&str] = list!(LINES, "url-params");
+pub(super) const URL_USERS: &[&str] = list!(LINES, "url-users");
+pub(super) const CODE_WORDS: &[&str] = list!(LINES, "code-words");
 
 /// The linking words that begin with this byte, longer ones first.
 pub(super) fn links(first: u8) -> &'static [&'static str] {
@@ -253,47 +249,83 @@ pub(super) const CALL: u8 = 1 << 1;
 pub(super) const CODE: u8 = 1 << 2;
 pub(super) const CUE: u8 = 1 << 3;
 
-/// What may begin with these three bytes. Most words begin nothing.
+/// How many bytes of a word are asked what may begin with it.
+pub(super) const HEAD_BYTES: usize = 5;
+const SLOTS: usize = 8192;
+
+/// What may begin with the word that begins with these bytes. Most words begin nothing.
 #[inline]
-pub(super) fn begins(first: u8, second: u8, third: u8) -> u8 {
-    BEGINS[slot(first, second, third)]
+pub(super) fn begins(head: &[u8; HEAD_BYTES]) -> u8 {
+    let (first, second) = slots(head);
+    BEGINS[first % SLOTS] & BEGINS[second % SLOTS]
 }
 
-const BEGINS: [u8; 4096] = {
-    let (mut table, mut at) = ([0; 4096], 0);
+/// Every word has two slots, so that few others share both.
+static BEGINS: [u8; SLOTS] = {
+    let (mut table, mut at) = ([0; SLOTS], 0);
     while at < PROGRAMS.len() {
-        table[slot_of(PROGRAMS[at].name)] |= PROGRAM;
+        enter(&mut table, PROGRAMS[at].name, PROGRAM);
         at += 1;
     }
     at = 0;
     while at < CALLS.len() {
-        table[slot_of(CALLS[at].name)] |= CALL;
+        enter(&mut table, CALLS[at].name, CALL);
         at += 1;
     }
     at = 0;
     while at < CODES.len() {
-        table[slot_of(CODES[at].prefix)] |= CODE;
+        enter(&mut table, CODES[at].prefix, CODE);
         at += 1;
     }
     at = 0;
     while at < SAID.len() {
-        table[slot_of(SAID[at].0)] |= CUE;
+        enter(&mut table, SAID[at].0, CUE);
         at += 1;
     }
     table
 };
 
-const fn slot_of(word: &str) -> usize {
-    let word = word.as_bytes();
-    assert!(word.len() > 1 && word[1] != b'_', "a word of places.txt is too short");
-    slot(word[0], word[1], if word.len() > 2 { word[2] } else { 0 })
+const fn enter(table: &mut [u8; SLOTS], word: &str, kind: u8) {
+    let (word, mut head, mut at) = (word.as_bytes(), [0; HEAD_BYTES], 0);
+    while at < word.len() && at < HEAD_BYTES {
+        head[at] = word[at];
+        at += 1;
+    }
+    // Behind a word that is shorter, no letter may follow.
+    let is_open =
+        word.len() < HEAD_BYTES && (kind == CODE || word[0] >= 0xe0) && FOLDED[word[word.len() - 1] as usize] != 0;
+    assert!(FOLDED[word[0] as usize] != 0 && !is_open, "a word of places.txt is too short");
+    let (first, second) = slots(&head);
+    table[first] |= kind;
+    table[second] |= kind;
 }
 
-/// The case does not matter, nor what follows a word of two letters.
-const fn slot(first: u8, second: u8, third: u8) -> usize {
-    let third = if third.is_ascii_alphabetic() || third >= 0x80 { third.to_ascii_lowercase() } else { 0 };
-    (first.to_ascii_lowercase() as usize * 83 + second.to_ascii_lowercase() as usize * 37 + third as usize) % 4096
+/// The case does not matter, nor what follows the first byte that is no letter or digit.
+const fn slots(head: &[u8; HEAD_BYTES]) -> (usize, usize) {
+    let (mut word, mut at) = (0, 0);
+    while at < HEAD_BYTES {
+        let byte = FOLDED[head[at] as usize];
+        // A word of another script ends at one of a script without blanks: `PINは`.
+        if byte == 0 || (byte >= 0xe0 && head[0] < 0x80) {
+            break;
+        }
+        word = word << 8 | byte as u64;
+        at += 1;
+    }
+    let mixed = word.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    ((mixed >> 51) as usize % SLOTS, (mixed >> 38) as usize % SLOTS)
 }
+
+/// Letters and digits, small; 0 for every other byte.
+static FOLDED: [u8; 256] = {
+    let (mut table, mut byte) = ([0; 256], 0);
+    while byte < 256 {
+        let folded = (byte as u8).to_ascii_lowercase();
+        table[byte] = if folded.is_ascii_alphanumeric() || folded >= 0x80 { folded } else { 0 };
+        byte += 1;
+    }
+    table
+};
 
 #[cfg(test)]
 mod tests;

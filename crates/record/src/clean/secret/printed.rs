@@ -9,6 +9,7 @@ use super::Cut;
 use super::announced::ValuePlace;
 use super::key::{KEY_BYTES, announces};
 use super::position;
+use super::sentence::is_participle;
 use super::text::{ALPHA, DIGIT, Text, UPPER, is};
 use super::value::ValueForm;
 use super::words::is_ordinary;
@@ -49,7 +50,11 @@ pub(super) fn word(text: &Text, at: usize) -> Option<Cut> {
     let above = text.back(line - 1, COMMAND_BYTES).rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
     let bytes = text.slice(at, end);
     let has = |class| bytes.iter().any(|&byte| is(byte, class));
-    let is_odd = has(DIGIT) || bytes.iter().skip(1).any(|&byte| is(byte, UPPER)) || quote > 0;
+    // A plain word is the whole answer: the end, or another command, is below it.
+    let next = text.slice(end + 1, text.scan(end + 1, PROMPT_BYTES, |byte| byte != b'\n'));
+    let is_shell = |line: &[u8]| typed(line).is_some() && !line.starts_with(b">");
+    let is_whole = || is_shell(above) && !is_participle(bytes) && (next.is_empty() || is_shell(next));
+    let is_odd = has(DIGIT) || bytes.iter().skip(1).any(|&byte| is(byte, UPPER)) || quote > 0 || is_whole();
     let is_name =
         bytes.iter().any(|&byte| matches!(byte, b'/' | b'(' | b'=' | b':' | b'<' | b'.')) || is_ordinary(bytes);
     if !has(ALPHA) || !is_odd || is_name || !asks(typed(above)?) {

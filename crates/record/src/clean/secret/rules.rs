@@ -15,7 +15,7 @@ const JUDGED_BYTES: usize = 64;
 const INDEX: [u16; 257] = index!(RULES, rule: first_byte(rule.prefix));
 
 /// The second bytes that follow a given first byte in [`RULES`], one bit for each `byte % 32`.
-const SECOND: [u32; 256] = {
+static SECOND: [u32; 256] = {
     let mut second = [0; 256];
     let mut at = 0;
     while at < RULES.len() {

@@ -32,7 +32,7 @@ pub(super) const OWNERS: [&str; 39] = [
 pub(super) const GIVEN: [&[u8]; 10] = [b"with", b"and", b"using", b"mit", b"und", b"con", b"avec", b"com", b"y", b"et"];
 
 /// Verbs before a cue that the secret itself follows, and what it is for then: `use the password x for the server`.
-pub(super) const TOLD: [&[u8]; 26] = [
+pub(super) const TOLD: [&[u8]; 29] = [
     b"uses",
     b"pon",
     b"introduce",
@@ -59,6 +59,9 @@ pub(super) const TOLD: [&[u8]; 26] = [
     b"usar",
     b"prova",
     b"escribe",
+    b"ponle",
+    b"coloca",
+    b"mettez",
 ];
 
 pub(super) const PURPOSES: [&[u8]; 17] = [

@@ -198,6 +198,8 @@ fn linked(text: &Text, at: usize, line: &[u8], from: usize, said: AnnouncedValue
     {
         return Some(cut);
     }
+    // `the password on the server is still x`.
+    let from = link_at(text, from).map_or(from, |link| text.skip_spaces(from + link));
     let cut = secret(text, from, said)?;
     let next = text.skip_spaces(cut.end + usize::from(is_quote(text.before(cut.start))));
     let ends = is_quote(text.before(cut.start)) || matches!(text.at(next), b'\n' | b'\r' | b'.' | b',' | b'!');
@@ -205,7 +207,9 @@ fn linked(text: &Text, at: usize, line: &[u8], from: usize, said: AnnouncedValue
     // A plain word only where the words between say whose password it is.
     let is_owned = said.name == PASSWORD.name && OWNERS.iter().any(|word| line.starts_with(word.as_bytes()));
     let is_quoted = said.name == PASSWORD.name && is_quote(text.before(cut.start));
-    let tells = has_digit || is_owned || is_quoted;
+    // `пароль администратора: x`: a Latin word ends a line of another script.
+    let is_other = matches!(line, [b' ', 0xd0..=0xff, ..]) && text.slice(cut.start, cut.end).is_ascii();
+    let tells = has_digit || is_owned || is_quoted || (is_other && ends_line(text, cut.end));
     (ends && tells && cut.end - cut.start >= said.far_bytes).then_some(cut)
 }
 
@@ -226,7 +230,9 @@ pub(super) fn alone_as(text: &Text, at: usize, end: usize, said: AnnouncedValue)
         0x80.. => text.scan(end, AWAY_BYTES, |byte| byte >= 0x80 || gap(byte)),
         _ => text.scan(end, 3, gap),
     };
-    if from == end {
+    // Scripts without blanks: `密码x9`.
+    let is_joined = text.before(end) >= 0x80 && is(text.at(end), ALNUM);
+    if from == end && !is_joined {
         return None;
     }
     // A password of the same script: `логин bob пароль ромашка`.
@@ -276,7 +282,7 @@ pub(super) fn alone_as(text: &Text, at: usize, end: usize, said: AnnouncedValue)
     // A plain word beside `token` or `API key` is what the sentence is about.
     let is_judged = said.name == PASSWORD.name || has(DIGIT);
     let fits = tells || is_other || is_given || (is_heading && ends_line(text, cut.end)) || is_setting();
-    (is_judged && fits).then_some(cut)
+    (is_judged && fits && (from > end || has(DIGIT))).then_some(cut)
 }
 
 /// Where the words end that only fill the sentence: `nimm als Passwort einfach x`.
@@ -340,7 +346,7 @@ const SEEN_MARK: u8 = 1 << 1;
 const SEEN_CALL: u8 = 1 << 2;
 const SEEN_OTHER: u8 = 1 << 3;
 
-const SEEN: [u8; 256] = {
+static SEEN: [u8; 256] = {
     let (mut table, mut byte) = ([0; 256], 0);
     while byte < 256 {
         table[byte] = match byte as u8 {
@@ -406,7 +412,7 @@ fn is_plain_secret(bytes: &[u8], written: ValueForm) -> bool {
     is_word && !is_participle(bytes) && !is_name && value::is_secret(bytes, RequiredLook::Password, written)
 }
 
-fn is_participle(word: &[u8]) -> bool {
+pub(super) fn is_participle(word: &[u8]) -> bool {
     let is_one = [&b"ed"[..], b"ing", b"able", b"ible"].iter().any(|end| word.ends_with(end));
     is_one && word.iter().all(|&byte| is(byte, LOWER))
 }

@@ -6,10 +6,10 @@ use std::ops::Range;
 
 use super::Cut;
 use super::owed::Owed;
-use super::places::{CALL, CODE, CUE, PROGRAM, SecretCue, begins};
+use super::places::{CALL, CODE, CUE, HEAD_BYTES, PROGRAM, SecretCue, begins};
 use super::position::{CommandReading, command_at, next_password};
 use super::sentence::{self, KEY_SAID, PASSWORD_SAID, SEED_SAID, VAGUE_SAID, after, alone};
-use super::text::{ALNUM, DIGIT, Text, is};
+use super::text::{ALNUM, BEGIN, DIGIT, Text, is};
 use super::words::{cue_at, is_letter};
 use super::written::is_quote;
 use super::{call, grid, near, numbers, pair, pin, printed, shape};
@@ -91,6 +91,7 @@ impl Iterator for Passwords<'_> {
             if let Some(cut) = self.look(at) {
                 return self.take(cut);
             }
+            self.at = past_word(&self.text, at);
         }
     }
 }
@@ -100,13 +101,14 @@ impl Passwords<'_> {
     #[inline]
     fn look(&mut self, at: usize) -> Option<Cut> {
         let text = &self.text;
-        let (first, second, third) = (text.at(at), text.at(at + 1), text.at(at + 2));
-        let may_be = begins(first, second, third);
+        let head: [u8; HEAD_BYTES] = text.head(at);
+        let [first, second, third, ..] = head;
+        let may_be = begins(&head);
         let is_number = matches!(first, b'3'..=b'6' | b'A'..=b'Z') && is(third, DIGIT);
         let is_open = match first {
             b'(' => is_quote(second) || is(second, ALNUM) || matches!(second, b' ' | b'\n' | b'['),
             b'<' => is(second, ALNUM),
-            _ => matches!(text.back(at, 2), [_, b'@'] | b"*:"),
+            _ => matches!(text.before(at), b'@' | b':') && matches!(text.back(at, 2), [_, b'@'] | b"*:"),
         };
         let is_beside = pair::may_begin(text, at);
         let is_printed = printed::may_be(text, at);
@@ -238,11 +240,19 @@ impl Passwords<'_> {
     }
 }
 
-/// Where the next word or bracket is, from `from` on. Scripts without blanks may have a word at every character.
+/// Where the next word may begin after the one at `at`: behind its letters, except where an escape may be among them.
+#[inline]
+fn past_word(text: &Text, at: usize) -> usize {
+    let is_plain = is(text.at(at), ALNUM) && text.before(at) != b'%' && text.before(at.saturating_sub(1)) != b'%';
+    if is_plain { text.run(at, ALNUM, usize::MAX) } else { at + 1 }
+}
+
+/// Where the next word or bracket is, from `from` on.
+#[inline]
 fn next_word(text: &Text, from: usize) -> Option<usize> {
     let mut at = from;
     loop {
-        at = text.scan(at, usize::MAX, |byte| !is(byte, ALNUM) && byte < 0xc3 && !matches!(byte, b'(' | b'<'));
+        at = text.scan(at, usize::MAX, |byte| !is(byte, BEGIN));
         // A word also begins after an escape of an address: `%3Ftoken%3Dx`.
         let is_escaped = || matches!(text.back(at, 3), [b'%', _, _]);
         // And after an escaped line break: `printf "user bob\npassword x\n"`.

@@ -23,62 +23,113 @@ pub(super) struct KeyRule {
     pub(super) keep_prefix: bool,
 }
 
-/// Iterates over the words of a line, or the lines of a text.
+/// Iterates over the words of a line.
+#[derive(Clone, Copy)]
 pub(super) struct TableWords {
-    rest: &'static [u8],
+    rest: &'static str,
 }
 
 impl TableWords {
     pub(super) const fn of(line: &'static str) -> TableWords {
-        TableWords { rest: line.as_bytes() }
+        TableWords { rest: line }
     }
 
     pub(super) const fn next(&mut self) -> Option<&'static str> {
+        let bytes = self.rest.as_bytes();
         let mut start = 0;
-        while start < self.rest.len() && self.rest[start] == b' ' {
+        while start < bytes.len() && bytes[start] == b' ' {
             start += 1;
         }
         let mut end = start;
-        while end < self.rest.len() && self.rest[end] != b' ' {
+        while end < bytes.len() && bytes[end] != b' ' {
             end += 1;
         }
-        let word = self.rest.split_at(end).0.split_at(start).1;
-        self.rest = self.rest.split_at(end).1;
-        match (word.is_empty(), std::str::from_utf8(word)) {
-            (false, Ok(word)) => Some(word),
-            _ => None,
-        }
+        let (word, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        if start < end { Some(word.split_at(start).1) } else { None }
     }
 
-    /// What is left of the line.
+    /// What is left of the line, without blanks around it.
     pub(super) const fn rest(&self) -> &'static str {
-        match std::str::from_utf8(self.rest.trim_ascii()) {
-            Ok(rest) => rest,
-            Err(_) => "",
+        self.rest.trim_ascii()
+    }
+}
+
+/// A line of a file: its first word, and the words after it.
+#[derive(Clone, Copy)]
+pub(super) struct TableLine {
+    kind: &'static str,
+    words: TableWords,
+}
+
+/// The next line of `text` that is neither empty nor a comment, and what follows it.
+const fn next_line(mut text: &'static str) -> Option<(TableLine, &'static str)> {
+    while !text.is_empty() {
+        let bytes = text.as_bytes();
+        let mut end = 0;
+        while end < bytes.len() && bytes[end] != b'\n' {
+            end += 1;
+        }
+        let (line, rest) = text.split_at(end);
+        text = if rest.is_empty() { rest } else { rest.split_at(1).1 };
+        if end > 0 && bytes[0] != b'#' {
+            let mut words = TableWords::of(line);
+            if let Some(kind) = words.next() {
+                return Some((TableLine { kind, words }, text));
+            }
         }
     }
+    None
+}
 
-    /// The next line that is neither empty nor a comment.
-    pub(super) const fn line(&mut self) -> Option<TableWords> {
-        while !self.rest.is_empty() {
-            let mut end = 0;
-            while end < self.rest.len() && self.rest[end] != b'\n' {
-                end += 1;
-            }
-            let line = self.rest.split_at(end).0;
-            self.rest = self.rest.split_at(if end < self.rest.len() { end + 1 } else { end }).1;
-            if !line.is_empty() && line[0] != b'#' {
-                return Some(TableWords { rest: line });
+pub(super) const fn count_lines(mut file: &'static str) -> usize {
+    let mut found = 0;
+    while let Some((_, rest)) = next_line(file) {
+        (file, found) = (rest, found + 1);
+    }
+    found
+}
+
+/// The lines of a file. Every table is made from these: looking at the whole file for each would take the compiler a
+/// minute.
+pub(super) const fn lines_of<const N: usize>(mut file: &'static str) -> [TableLine; N] {
+    let mut found = [TableLine { kind: "", words: TableWords::of("") }; N];
+    let mut at = 0;
+    while let Some((line, rest)) = next_line(file) {
+        (file, found[at], at) = (rest, line, at + 1);
+    }
+    found
+}
+
+/// Iterates over the lines of one kind.
+pub(super) struct LinesOf {
+    lines: &'static [TableLine],
+    kind: &'static str,
+}
+
+impl LinesOf {
+    pub(super) const fn kind(lines: &'static [TableLine], kind: &'static str) -> LinesOf {
+        LinesOf { lines, kind }
+    }
+
+    /// The words after the first of the next line.
+    pub(super) const fn next(&mut self) -> Option<TableWords> {
+        while let Some((line, rest)) = self.lines.split_first() {
+            self.lines = rest;
+            if same(line.kind, self.kind) {
+                return Some(line.words);
             }
         }
         None
     }
 }
 
+const LINES: &[TableLine] = &lines_of::<{ count_lines(FILE) }>(FILE);
+
 pub(super) const fn same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let mut at = 0;
-    while at < a.len() && at < b.len() && a[at] == b[at] {
+    while at < a.len() && a.len() == b.len() && a[at] == b[at] {
         at += 1;
     }
     a.len() == b.len() && at == a.len()
@@ -164,24 +215,43 @@ pub(super) const fn announced(words: &mut TableWords) -> Option<Announced> {
     Some(Announced { name, bar, place })
 }
 
-/// Orders an array at compile time.
+/// Orders an array by a byte of each item at compile time; items with the same byte keep their order. It looks at each
+/// item twice: comparing them with each other would take the compiler much longer.
 macro_rules! sort {
-    ($items:ident, $a:ident before $b:ident: $before:expr) => {{
-        let mut sorted = 1;
-        while sorted < $items.len() {
-            let mut at = sorted;
-            while at > 0 && {
-                let ($a, $b) = (&$items[at], &$items[at - 1]);
-                $before
-            } {
-                ($items[at], $items[at - 1]) = ($items[at - 1], $items[at]);
-                at -= 1;
-            }
-            sorted += 1;
+    ($items:ident, $item:ident: $byte:expr) => {{
+        let (mut places, mut at) = ([0; 256], 0);
+        while at < $items.len() {
+            let $item = &$items[at];
+            places[$byte as usize] += 1;
+            at += 1;
         }
+        let (mut before, mut byte) = (0, 0);
+        while byte < 256 {
+            (places[byte], before) = (before, before + places[byte]);
+            byte += 1;
+        }
+        let mut sorted = $items;
+        at = 0;
+        while at < $items.len() {
+            let $item = &$items[at];
+            let place = &mut places[$byte as usize];
+            sorted[*place] = *$item;
+            *place += 1;
+            at += 1;
+        }
+        $items = sorted;
     }};
 }
 pub(super) use sort;
+
+/// Orders an array by the first byte of a word of each item; longer words come first.
+macro_rules! sort_words {
+    ($items:ident, $item:ident: $word:expr) => {{
+        $crate::clean::secret::table::sort!($items, $item: 255 - $word.len());
+        $crate::clean::secret::table::sort!($items, $item: $crate::clean::secret::table::first_byte($word));
+    }};
+}
+pub(super) use sort_words;
 
 /// For an ordered array: the items with a given byte are `index[byte]..index[byte + 1]`.
 macro_rules! index {
@@ -211,49 +281,40 @@ pub(super) fn indexed<'t, T>(items: &'t [T], index: &[u16; 257], byte: u8) -> &'
     items.get(usize::from(index[byte])..usize::from(index[byte + 1])).unwrap_or_default()
 }
 
-/// The number of keys or names in a file (by the first word of their lines), or of words in a list.
-pub(super) const fn count(file: &'static str, kind: &str, list: &str) -> usize {
-    let (mut lines, mut found) = (TableWords::of(file), 0);
-    while let Some(mut words) = lines.line() {
-        if !matches!(words.next(), Some(first) if same(first, kind)) {
-            continue;
-        }
-        if same(kind, "key") {
-            found += 1;
-            continue;
-        }
-        if same(kind, "list") && !matches!(words.next(), Some(name) if same(name, list)) {
-            continue;
-        }
+/// The number of words in the lines of a kind, without the first `skipped` of each.
+pub(super) const fn count(lines: &'static [TableLine], kind: &'static str, skipped: usize) -> usize {
+    let (mut lines, mut found) = (LinesOf::kind(lines, kind), 0);
+    while let Some(mut words) = lines.next() {
         while words.next().is_some() {
             found += 1;
         }
-        // Skip what stands before the words.
-        found -= match kind.as_bytes() {
-            b"word" => 2,
-            b"said" => 1,
-            _ => 0,
-        };
+        found -= skipped;
     }
     found
 }
 
-pub(super) const RULES: [KeyRule; count(FILE, "key", "")] = {
+const fn count_kind(lines: &'static [TableLine], kind: &'static str) -> usize {
+    let (mut lines, mut found) = (LinesOf::kind(lines, kind), 0);
+    while lines.next().is_some() {
+        found += 1;
+    }
+    found
+}
+
+pub(super) static RULES: [KeyRule; count_kind(LINES, "key")] = {
     let empty = KeyRule { name: "", prefix: "", body: 0, min: 0, max: 0, keep_prefix: false };
-    let (mut rules, mut lines, mut at) = ([empty; count(FILE, "key", "")], TableWords::of(FILE), 0);
-    while let Some(mut words) = lines.line() {
-        if matches!(words.next(), Some(kind) if same(kind, "key")) {
-            let rule = key_rule(&mut words);
-            assert!(rule.is_some(), "a line of rules.txt is no `key NAME PREFIX BODY LENGTH [keep]`");
-            if let Some(rule) = rule {
-                // The search only starts at words and in runs of 20 bytes.
-                assert!(rule.prefix.len() >= 2 && rule.prefix.len() + rule.min as usize >= 20, "a key is too short");
-                rules[at] = rule;
-                at += 1;
-            }
+    let (mut rules, mut lines, mut at) = ([empty; count_kind(LINES, "key")], LinesOf::kind(LINES, "key"), 0);
+    while let Some(mut words) = lines.next() {
+        let rule = key_rule(&mut words);
+        assert!(rule.is_some(), "a line of rules.txt is no `key NAME PREFIX BODY LENGTH [keep]`");
+        if let Some(rule) = rule {
+            // The search only starts at words and in runs of 20 bytes.
+            assert!(rule.prefix.len() >= 2 && rule.prefix.len() + rule.min as usize >= 20, "a key is too short");
+            rules[at] = rule;
+            at += 1;
         }
     }
-    sort!(rules, a before b: sorts_before(a.prefix, b.prefix));
+    sort_words!(rules, rule: rule.prefix);
     rules
 };
 
@@ -261,29 +322,21 @@ pub(super) const fn first_byte(word: &str) -> u8 {
     word.as_bytes()[0]
 }
 
-/// Ordered by first byte; longer words first.
-pub(super) const fn sorts_before(a: &str, b: &str) -> bool {
-    let (first, other) = (first_byte(a), first_byte(b));
-    first < other || (first == other && a.len() > b.len())
-}
-
 /// The names that announce a secret, ordered by their last letter.
-pub(super) const NAMES: [(&str, Announced); count(FILE, "word", "")] = {
+pub(super) static NAMES: [(&str, Announced); count(LINES, "word", 2)] = {
     let empty = Announced { name: "", bar: RequiredLook::Strong, place: ValuePlace::Anywhere };
-    let (mut names, mut lines, mut at) = ([("", empty); count(FILE, "word", "")], TableWords::of(FILE), 0);
-    while let Some(mut words) = lines.line() {
-        if matches!(words.next(), Some(kind) if same(kind, "word")) {
-            let announced = announced(&mut words);
-            assert!(announced.is_some(), "a line of rules.txt is no `word NAME WEIGHT WORD...`");
-            if let Some(announced) = announced {
-                while let Some(word) = words.next() {
-                    names[at] = (word, announced);
-                    at += 1;
-                }
+    let (mut names, mut lines, mut at) = ([("", empty); count(LINES, "word", 2)], LinesOf::kind(LINES, "word"), 0);
+    while let Some(mut words) = lines.next() {
+        let announced = announced(&mut words);
+        assert!(announced.is_some(), "a line of rules.txt is no `word NAME WEIGHT WORD...`");
+        if let Some(announced) = announced {
+            while let Some(word) = words.next() {
+                names[at] = (word, announced);
+                at += 1;
             }
         }
     }
-    sort!(names, a before b: last_byte(a.0) < last_byte(b.0));
+    sort!(names, name: last_byte(name.0));
     names
 };
 
@@ -291,12 +344,24 @@ pub(super) const fn last_byte(word: &str) -> u8 {
     word.as_bytes()[word.len() - 1]
 }
 
+/// The number of words in a list.
+pub(super) const fn count_list(lines: &'static [TableLine], list: &str) -> usize {
+    let (mut lines, mut found) = (LinesOf::kind(lines, "list"), 0);
+    while let Some(mut words) = lines.next() {
+        if matches!(words.next(), Some(name) if same(name, list)) {
+            while words.next().is_some() {
+                found += 1;
+            }
+        }
+    }
+    found
+}
+
 /// The words of a list, ordered by their first byte, longer ones first.
-pub(super) const fn words_of<const N: usize>(file: &'static str, list: &str) -> [&'static str; N] {
-    let (mut found, mut lines, mut at) = ([""; N], TableWords::of(file), 0);
-    while let Some(mut words) = lines.line() {
-        let is_list = matches!(words.next(), Some(kind) if same(kind, "list"));
-        if is_list && matches!(words.next(), Some(name) if same(name, list)) {
+pub(super) const fn words_of<const N: usize>(lines: &'static [TableLine], list: &str) -> [&'static str; N] {
+    let (mut found, mut lines, mut at) = ([""; N], LinesOf::kind(lines, "list"), 0);
+    while let Some(mut words) = lines.next() {
+        if matches!(words.next(), Some(name) if same(name, list)) {
             while let Some(word) = words.next() {
                 found[at] = word;
                 at += 1;
@@ -304,28 +369,28 @@ pub(super) const fn words_of<const N: usize>(file: &'static str, list: &str) -> 
         }
     }
     assert!(N > 0, "there is no list of that name");
-    sort!(found, a before b: sorts_before(a, b));
+    sort_words!(found, word: word);
     found
 }
 
 /// The words of a list in a file, as a constant.
 macro_rules! list {
-    ($file:ident, $name:literal) => {{
-        const WORDS: [&str; $crate::clean::secret::table::count($file, "list", $name)] =
-            $crate::clean::secret::table::words_of($file, $name);
+    ($lines:ident, $name:literal) => {{
+        const WORDS: [&str; $crate::clean::secret::table::count_list($lines, $name)] =
+            $crate::clean::secret::table::words_of($lines, $name);
         &WORDS
     }};
 }
 pub(super) use list;
 
-pub(super) const PASSING: &[&str] = list!(FILE, "passing");
-pub(super) const TAILS: &[&str] = list!(FILE, "tails");
-pub(super) const HARMLESS_TAILS: &[&str] = list!(FILE, "harmless-tails");
-pub(super) const SECRET_KEYS: &[&str] = list!(FILE, "secret-keys");
-pub(super) const HARMLESS_KEYS: &[&str] = list!(FILE, "harmless-keys");
-pub(super) const HARMLESS_TOKENS: &[&str] = list!(FILE, "harmless-tokens");
-pub(super) const SCHEMES: &[&str] = list!(FILE, "schemes");
-pub(super) const PLACEHOLDER_PARTS: &[&str] = list!(FILE, "placeholder-parts");
-pub(super) const PLACEHOLDER_TERMS: &[&str] = list!(FILE, "placeholder-terms");
-pub(super) const PLACEHOLDER_WORDS: &[&str] = list!(FILE, "placeholder-words");
-pub(super) const MASKS: &[&str] = list!(FILE, "masks");
+pub(super) const PASSING: &[&str] = list!(LINES, "passing");
+pub(super) const TAILS: &[&str] = list!(LINES, "tails");
+pub(super) const HARMLESS_TAILS: &[&str] = list!(LINES, "harmless-tails");
+pub(super) const SECRET_KEYS: &[&str] = list!(LINES, "secret-keys");
+pub(super) const HARMLESS_KEYS: &[&str] = list!(LINES, "harmless-keys");
+pub(super) const HARMLESS_TOKENS: &[&str] = list!(LINES, "harmless-tokens");
+pub(super) const SCHEMES: &[&str] = list!(LINES, "schemes");
+pub(super) const PLACEHOLDER_PARTS: &[&str] = list!(LINES, "placeholder-parts");
+pub(super) const PLACEHOLDER_TERMS: &[&str] = list!(LINES, "placeholder-terms");
+pub(super) const PLACEHOLDER_WORDS: &[&str] = list!(LINES, "placeholder-words");
+pub(super) const MASKS: &[&str] = list!(LINES, "masks");

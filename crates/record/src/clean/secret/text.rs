@@ -22,6 +22,8 @@ const STOP: u16 = 1 << 10;
 pub(super) const TRIGGER: u16 = 1 << 11;
 /// `~` and `$`.
 pub(super) const MARK: u16 = 1 << 12;
+/// A byte with which a word or a bracket may begin. Scripts without blanks may have a word at every character.
+pub(super) const BEGIN: u16 = 1 << 13;
 
 pub(super) const LOWER: u16 = HEX_LOWER | REST_LOWER;
 pub(super) const UPPER: u16 = HEX_UPPER | REST_UPPER;
@@ -52,11 +54,12 @@ const fn class_of(byte: u8) -> u16 {
         0..=0x1f | 0x7f | b'"' | b'\'' | b'`' | b'\\' | b',' | b';' | b'&' | b'<' | b')' | b'}' => STOP,
         _ => 0,
     };
-    let trigger = matches!(byte, b'=' | b':' | b'-' | b'w' | b'W' | b'~' | b'$');
-    if trigger { kind | TRIGGER } else { kind }
+    let trigger = if matches!(byte, b'=' | b':' | b'-' | b'w' | b'W' | b'~' | b'$') { TRIGGER } else { 0 };
+    let begin = if byte.is_ascii_alphanumeric() || byte >= 0xc3 || matches!(byte, b'(' | b'<') { BEGIN } else { 0 };
+    kind | trigger | begin
 }
 
-const CLASS: [u16; 256] = {
+static CLASS: [u16; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;
     while byte < 256 {
@@ -106,6 +109,17 @@ impl<'a> Text<'a> {
         #[cfg(test)]
         steps::add(1);
         self.bytes.get(at).copied().unwrap_or(b'\n')
+    }
+
+    /// The bytes from `at` on; line breaks past the end.
+    #[inline]
+    pub(super) fn head<const N: usize>(&self, at: usize) -> [u8; N] {
+        #[cfg(test)]
+        steps::add(N);
+        match self.bytes.get(at..).and_then(|rest| rest.first_chunk()) {
+            Some(head) => *head,
+            None => std::array::from_fn(|offset| self.at(at + offset)),
+        }
     }
 
     /// The byte before `at`: a line break at the very start, the closing bracket after a cut.

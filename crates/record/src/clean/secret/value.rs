@@ -15,7 +15,7 @@ const WORDS_MAX: usize = 8;
 const ODD_WORDS_MAX: usize = 4;
 /// The shortest token that is any literal; quoted and with a digit.
 const TOKEN_BYTES: usize = 8;
-const SHORT_TOKEN_BYTES: usize = 6;
+pub(super) const SHORT_TOKEN_BYTES: usize = 6;
 
 /// Words that a message to a person begins with: `Enter your name`, `must not be blank`.
 const MESSAGE_BEGINNINGS: [&[u8]; 29] = [
@@ -279,7 +279,7 @@ pub(super) fn is_random(value: &[u8], least_turns: usize) -> bool {
 }
 
 /// Digits, lower case, upper case and the punctuation of passwords; 0 separates words.
-const KIND: [u8; 256] = {
+static KIND: [u8; 256] = {
     let (mut table, mut byte) = ([0; 256], 0);
     while byte < 256 {
         table[byte] = match byte as u8 {
@@ -310,7 +310,7 @@ fn turns(value: &[u8]) -> usize {
 }
 
 /// `n · log2(n)` in 1/256 bits for n up to [`JUDGED_BYTES`], so that no logarithm is computed at run time.
-const N_LOG2: [u32; JUDGED_BYTES + 1] = {
+static N_LOG2: [u32; JUDGED_BYTES + 1] = {
     let mut table = [0; JUDGED_BYTES + 1];
     let mut n = 2;
     while n <= JUDGED_BYTES {

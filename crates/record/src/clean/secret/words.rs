@@ -19,7 +19,7 @@ pub(super) fn cue_at(text: &Text, at: usize) -> Option<(usize, SecretCue)> {
     let (cue, sort) = said(text.at(at).to_ascii_lowercase()).iter().find(known)?;
     let end = at + cue.len();
     // Words of scripts without blanks may have others behind them.
-    let is_whole = cue.bytes().any(|byte| byte >= 0xe0) || !is_letter(text.at(end));
+    let is_whole = cue.bytes().any(|byte| byte >= 0xe0) || !is_letter(text.at(end)) || text.at(end) >= 0xe3;
     is_whole.then_some((end, *sort))
 }
 

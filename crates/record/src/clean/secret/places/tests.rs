@@ -49,6 +49,10 @@ fn an_assignment_announces_any_literal() {
         "<property name=\"password\"><value>#</value></property>",
         "password%3D#%26user%3Dbob",
     ]);
+    for text in ["API_SECRET=monkey", "export DB_TOKEN=violin", "SESSION_SECRET=walnut"] {
+        let once = redact_words(text, None);
+        assert!(once.contains("[redacted:"), "{once}");
+    }
     kept(&[
         "password: string",
         "interface User {\n  password: string\n  token: Token\n}",
@@ -70,6 +74,8 @@ fn an_assignment_announces_any_literal() {
 #[test]
 fn a_header_and_an_address_announce_any_literal() {
     cut(&[
+        "req.Header.Set(\"Authorization\", \"Bearer #\")",
+        "headers.append('Authorization', 'Token #')",
         "Authorization: Bearer #",
         "Authorization: #",
         "Authorization: Acme #",
@@ -284,6 +290,9 @@ fn settings_are_maps_blocks_and_lines() {
 #[test]
 fn a_missing_value_is_replaced_by_a_literal() {
     cut(&[
+        "password: ${DB_PASSWORD:#}",
+        "password: ${DB_PASSWORD:-#}",
+        "token: ${API_TOKEN:#}",
         "const password = process.env.PW || \"#\";",
         "String password = args.length > 1 ? args[1] : \"#\";",
         "password = os.environ.get('PW') or '#'",
@@ -308,6 +317,9 @@ fn a_script_answers_a_question() {
         "enable secret 0 #",
     ]);
     kept(&[
+        "token: ${TOKEN:0:8}",
+        "password: ${DB_PASSWORD:password}",
+        "password: ${DB_PASSWORD}",
         "expect \"login:\"\nsend \"moonlight\\r\"",
         "for a forgotten password, send \"reset link\" again",
         "[\"redis-cli\", \"-n\", \"moonlight\"]",
@@ -364,12 +376,16 @@ fn a_call_tells_by_what_it_does() {
 fn a_terminal_prints_what_a_command_announces() {
     cut(&[
         "$ printenv SMTP_PASS\n#9",
+        "$ op read op://vault/db/password\n#",
+        "$ printenv SMTP_PASS\n#\n$ ls\na.txt",
         "> process.env.DB_PASS\n'#'",
         ">>> settings['default']['PASSWORD']\n'#'",
         "irb> user.api_token\n=> \"#\"",
         "bob@host:~$ vault read -field=password secret/db\n#9\n$ ls",
     ]);
     kept(&[
+        "$ printenv SMTP_PASS\nnothing\n",
+        "$ printenv SMTP_PASS\nsaved\nas before",
         "$ grep -l password src\nLogin.tsx",
         "$ ls secrets\nBlueHeron77",
         "> is the password right?\nmoonlightpath",

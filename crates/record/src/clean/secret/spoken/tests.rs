@@ -24,6 +24,18 @@ fn a_sentence_announces_a_password_in_many_languages() {
         ("密码是Winter!2031x", "Winter!2031x"),
         ("비밀번호는 Winter!2031x", "Winter!2031x"),
         ("my PIN is 84712963", "84712963"),
+        ("die neue Losung: das Passwort heißt jetzt Winter2031", "Winter2031"),
+        ("le nouveau mot de passe sera winter2031", "winter2031"),
+        ("пароль администратора: winterwind", "winterwind"),
+        ("мой пин 4711", "4711"),
+        ("PINは4711です", "4711"),
+        ("passwordはwinter2031です", "winter2031"),
+        ("账号anna密码winter2031", "winter2031"),
+        ("비밀번호가 winterwind입니다", "winterwind"),
+        ("the db password on prod is still winterwind", "winterwind"),
+        ("coloca winterwind como senha", "winterwind"),
+        ("il codice di accesso è 4242", "4242"),
+        ("security answer: winterwind", "winterwind"),
     ] {
         check(text, secret);
     }
