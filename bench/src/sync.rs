@@ -26,7 +26,7 @@ use cerberus_sync::files::Files;
 use cerberus_sync::local::Space;
 use cerberus_sync::transport::at_once::AT_ONCE_MAX;
 use cerberus_sync::transport::{
-    self, Answer, LocalMachine, Place, Put, Question, Sealed, Stream, TimeLimit, Transport, TransportError,
+    self, Document, LocalMachine, Place, Put, Question, Sealed, Stream, TimeLimit, Transport, TransportError,
 };
 use cerberus_sync::{spaces, token};
 use cerberus_testkit::hubs::delay::Delay;
@@ -279,15 +279,16 @@ impl Transport for Slow {
         self.hub.hub()
     }
 
-    fn answer(&mut self, questions: &[Question]) -> Result<Vec<Answer>, TransportError> {
+    fn answer(&mut self, questions: &[Question]) -> Result<Vec<Vec<Document>>, TransportError> {
         let answers = self.hub.ask(questions)?;
         let is_list = |question: &&Question| !matches!(question, Question::After(_));
-        let files = |answer: &Answer| match answer {
-            Answer::Heads(documents) => documents.len(),
-            Answer::After(batches) => batches.len().max(1),
+        // A batch that is not there is looked for, too.
+        let files = |(question, answer): (&Question, &Vec<Document>)| match question {
+            Question::Heads(..) => answer.len(),
+            Question::After(_) => answer.len().max(1),
         };
         self.wait_together(questions.iter().filter(is_list).count());
-        self.wait_together(answers.iter().map(files).sum());
+        self.wait_together(questions.iter().zip(&answers).map(files).sum());
         Ok(answers)
     }
 

@@ -7,9 +7,7 @@
 use std::collections::HashMap;
 
 use super::Result;
-use super::transport::{
-    self, ALL, Answer, Document, Place, Put, Question, Range, Sealed, Stream, Transport, TransportError,
-};
+use super::transport::{self, ALL, Document, Place, Put, Question, Sealed, Stream, Transport, TransportError};
 
 pub struct Ahead<'h> {
     hub: &'h mut dyn Transport,
@@ -36,13 +34,12 @@ impl<'h> Ahead<'h> {
         let answers = self.hub.ask(&questions)?;
         for (question, answer) in questions.into_iter().zip(answers) {
             match question {
-                Question::Heads(place, max) => match answer.documents() {
-                    // None may mean too many.
-                    documents if documents.is_empty() && max < ALL => {}
-                    documents => drop(self.documents.insert(place, documents)),
-                },
-                Question::After(Range { stream, generation, sequence, .. }) => {
-                    self.batches.insert((stream, generation), (sequence, answer.batches()));
+                // None may mean too many.
+                Question::Heads(_, max) if max < ALL && answer.is_empty() => {}
+                Question::Heads(place, _) => drop(self.documents.insert(place, answer)),
+                Question::After(range) => {
+                    let batches = range.batches(answer);
+                    self.batches.insert((range.stream, range.generation), (range.sequence, batches));
                 }
             }
         }
@@ -65,7 +62,7 @@ impl Transport for Ahead<'_> {
         self.hub.hub()
     }
 
-    fn answer(&mut self, questions: &[Question]) -> transport::Result<Vec<Answer>> {
+    fn answer(&mut self, questions: &[Question]) -> transport::Result<Vec<Vec<Document>>> {
         self.hub.ask(questions)
     }
 

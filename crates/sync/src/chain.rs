@@ -21,8 +21,9 @@
 //! # Keys
 //!
 //! There is one key of the space per *epoch*. The link that begins an epoch wraps its key for exactly the members it
-//! leaves and for the recovery key, says by a keyed hash which key it is, and seals the key before it with it. So whoever
-//! gets the newest key reads what is older, and nobody who is gone gets a newer one.
+//! leaves and for the recovery key, says by a keyed hash which key it is, and seals all keys before it with it. So whoever
+//! gets the newest key reads what is older, and nobody who is gone gets a newer one. A member that begins a key and keeps
+//! it from others, or hands wrong ones on, stops nobody: whoever is left out removes it, with the keys that it has.
 //!
 //! # Which chain is believed
 //!
@@ -45,8 +46,12 @@ use super::crypto::{self, Key, SIGNATURE_BYTES, hex};
 
 /// Signs in the name of the recovery key.
 pub const RECOVERY: &str = "recovery";
+/// How many devices a space may have. Whoever begins a key wraps it for all of them in one link, which every hub takes.
+pub const MEMBERS_MAX: usize = 4_096;
 /// How long a device's name may be when it is sealed, in hexadecimal digits.
 const SEALED_CHARS_MAX: usize = 16 * 1024;
+/// The same for the keys that a new key brings along.
+const BEFORE_CHARS_MAX: usize = 128 * 1024;
 
 /// The public keys of a device, or of the recovery code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,7 +87,7 @@ pub struct Epoch {
     pub check: Key,
     /// Member to the key, wrapped for it.
     pub to: BTreeMap<String, String>,
-    /// The key of the epoch before, sealed with this one.
+    /// The keys of the epochs before, sealed with this one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub before: String,
 }
@@ -173,6 +178,8 @@ pub enum LinkRefusal {
     Unnamed,
     #[error("a part of it is too long")]
     TooLong,
+    #[error("the space has as many devices as it may have")]
+    Full,
 }
 
 /// What somebody is said to have signed.
@@ -206,6 +213,8 @@ pub struct ChainState {
     /// Keys that were wrapped when somebody came in: member to the epoch and the wrapped key.
     pub given: BTreeMap<String, (u32, String)>,
     pub sealed: String,
+    /// Who began the epoch.
+    pub begun_by: String,
     /// Somebody left who knows the key in use.
     pub is_rotation_due: bool,
     /// How often the recovery key has signed.
@@ -229,16 +238,17 @@ impl ChainState {
             epochs: Vec::new(),
             given: BTreeMap::new(),
             sealed: short(sealed)?.clone(),
+            begun_by: String::new(),
             is_rotation_due: false,
             recoveries: 1,
         };
         state.add(first, RECOVERY)?;
-        state.begin(epoch)?;
+        state.begin(epoch, RECOVERY)?;
         Ok(state)
     }
 
     /// The key with which somebody signs.
-    fn signer(&self, by: &str) -> Option<&Key> {
+    pub fn signer(&self, by: &str) -> Option<&Key> {
         match by {
             RECOVERY => Some(&self.recovery.sign),
             by => self.members.get(by).map(|member| &member.device.keys.sign),
@@ -260,21 +270,27 @@ impl ChainState {
         if self.is_known(&id) {
             return Err(LinkRefusal::Known(id));
         }
+        if self.members.len() >= MEMBERS_MAX {
+            return Err(LinkRefusal::Full);
+        }
         short(&device.name)?;
         short(&device.names)?;
         self.members.insert(id.clone(), Member { device: device.clone(), by: by.to_string() });
         Ok(id)
     }
 
-    fn begin(&mut self, epoch: &Epoch) -> Result<(), LinkRefusal> {
+    fn begin(&mut self, epoch: &Epoch, by: &str) -> Result<(), LinkRefusal> {
         let is_next = self.epoch().checked_add(1) == Some(epoch.number);
         let receivers = self.members.keys().map(String::as_str).chain([RECOVERY]);
         if !is_next || !receivers.collect::<BTreeSet<_>>().into_iter().eq(epoch.to.keys().map(String::as_str)) {
             return Err(LinkRefusal::WrongEpoch);
         }
         epoch.to.values().try_for_each(|wrapped| short(wrapped).map(drop))?;
-        short(&epoch.before)?;
+        if epoch.before.len() > BEFORE_CHARS_MAX {
+            return Err(LinkRefusal::TooLong);
+        }
         self.epochs.push(epoch.clone());
+        self.begun_by = by.to_string();
         self.is_rotation_due = false;
         Ok(())
     }
@@ -322,14 +338,14 @@ impl ChainState {
             }
             ChainChange::Remove { gone, let_in, epoch } => {
                 next.remove(gone, let_in, by)?;
-                next.begin(epoch)?;
+                next.begin(epoch, by)?;
             }
             ChainChange::Leave => {
                 next.members.remove(by);
                 next.gone.insert(by.clone(), by.clone());
                 next.is_rotation_due = true;
             }
-            ChainChange::Rotate(epoch) => next.begin(epoch)?,
+            ChainChange::Rotate(epoch) => next.begin(epoch, by)?,
             ChainChange::Grant(grant) => {
                 let id = id_of(&grant.sign);
                 if self.is_known(&id) {

@@ -15,7 +15,7 @@ use super::transport::Place;
 pub use super::transport::{CHAIN, REQUEST, SPACE_PLACE};
 
 /// The version of all documents.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 const DOCUMENT_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// The name of a document that spaces of the first format have.
 pub const FIRST_FORMAT: &str = "space";

@@ -19,9 +19,11 @@ use super::local::{Device, Shared, Space, SpaceState, Spaces, StreamState};
 use super::{Result, SyncError, at, random};
 
 pub(super) const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+const CHAIN_BYTES_MAX: u64 = 1 << 30;
 
-/// The version of the file of spaces. Those of the first had no chain, and keys of the second were wrapped in another way.
-const SPACES_VERSION: u32 = 3;
+/// The version of the file of spaces. Those of the first had no chain; the second wrapped keys in another way, and the
+/// third handed one earlier key on.
+const SPACES_VERSION: u32 = 4;
 
 pub struct Files<'h> {
     pub(super) home: &'h Home,
@@ -43,8 +45,12 @@ impl<'h> Files<'h> {
     }
 
     fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
+        self.read_up_to(FILE_BYTES_MAX, name)
+    }
+
+    fn read_up_to<T: DeserializeOwned>(&self, bytes_max: u64, name: &str) -> Result<Option<T>> {
         let path = self.path(name);
-        let text = match self.home.text(&path, FILE_BYTES_MAX) {
+        let text = match self.home.text(&path, bytes_max) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             text => at(&path, text)?,
         };
@@ -89,7 +95,9 @@ impl<'h> Files<'h> {
 
     /// The links of a space's chain that this device has seen.
     pub fn links(&self, space: &Space) -> Result<Vec<Vec<u8>>> {
-        let links: Vec<String> = self.read(&format!("chain-{}.json", space.number))?.unwrap_or_default();
+        // However many links somebody added, this device goes on.
+        let name = format!("chain-{}.json", space.number);
+        let links: Vec<String> = self.read_up_to(CHAIN_BYTES_MAX, &name)?.unwrap_or_default();
         Ok(links.iter().filter_map(|link| hex::bytes(link)).collect())
     }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use cerberus_record::clean::text::line;
+
 use super::chain::{ChainState, Epoch, Grant, Keys, MemberDevice as Added, RECOVERY, id_of};
 use super::crypto::{self, Key, Secrets, hex};
 use super::document::Secret;
@@ -12,6 +14,10 @@ use super::{Result, SyncError, random, unreadable};
 /// How many earlier keys for names of forgotten records a device may bring along.
 pub const NAMES_MAX: usize = 64;
 const NAME_CHARS_MAX: usize = 64;
+/// How many earlier keys a new one brings along, besides the first.
+const HANDED_ON_MAX: usize = 800;
+/// The number of an epoch, and its key.
+const HANDED_ON_BYTES: usize = 4 + crypto::KEY_BYTES;
 
 pub fn public(secrets: &Secrets) -> Result<Keys> {
     Ok(Keys {
@@ -37,12 +43,13 @@ pub fn wrong_key(space: &Space) -> SyncError {
     SyncError::WrongKey { hub: redacted(&space.hub) }
 }
 
-/// The newest of the keys that somebody has.
-pub fn newest<'k>(space: &Space, keys: &'k [SpaceKey]) -> Result<&'k SpaceKey> {
-    keys.last().ok_or_else(|| wrong_key(space))
+/// The key in use, if it is among those that somebody has.
+pub fn newest<'k>(space: &Space, state: &ChainState, keys: &'k [SpaceKey]) -> Result<&'k SpaceKey> {
+    keys.last().filter(|key| key.epoch == state.epoch()).ok_or_else(|| wrong_key(space))
 }
 
-/// The next epoch, for those who are left when some are gone.
+/// The next epoch, for those who are left when some are gone. Whoever begins it hands on all keys that it has, the one in
+/// use perhaps not among them: somebody may keep it from the others.
 pub fn next_epoch(
     space: &Space,
     state: &ChainState,
@@ -50,12 +57,28 @@ pub fn next_epoch(
     key: Key,
     gone: &BTreeSet<String>,
 ) -> Result<Epoch> {
-    let (last, space) = (newest(space, keys)?, &space.id);
-    let number = last.epoch.checked_add(1).ok_or_else(|| unreadable("no key is left"))?;
+    let (first, later) = keys.split_first().ok_or_else(|| wrong_key(space))?;
+    let space = &space.id;
+    let number = state.epoch().checked_add(1).ok_or_else(|| unreadable("no key is left"))?;
     let left = state.members.iter().filter(|(id, _)| !gone.contains(*id));
     let left = left.map(|(id, member)| (id.as_str(), &member.device.keys)).chain([(RECOVERY, &state.recovery)]);
-    let before = sealed(&key, &[b"before", space.as_bytes(), &number.to_be_bytes()], &last.key)?;
+    let handed_on = [first].into_iter().chain(&later[later.len().saturating_sub(HANDED_ON_MAX)..]);
+    let plain = handed_on.flat_map(|one| [one.epoch.to_be_bytes().as_slice(), &one.key].concat());
+    let purpose: [&[u8]; 3] = [b"before", space.as_bytes(), &number.to_be_bytes()];
+    let before = sealed(&key, &purpose, &plain.collect::<Vec<u8>>())?;
     epoch(space, SpaceKey { epoch: number, key }, left, before)
+}
+
+/// The keys that whoever began an epoch has handed on, for those who have its key. They may be wrong.
+fn before(space: &str, key: &SpaceKey, epoch: &Epoch) -> Vec<SpaceKey> {
+    let sealed = hex::bytes(&epoch.before).unwrap_or_default();
+    let purpose: [&[u8]; 3] = [b"before", space.as_bytes(), &epoch.number.to_be_bytes()];
+    let opened = crypto::open_with(&key.key, &purpose, &sealed).unwrap_or_default();
+    let one = |one: &[u8]| {
+        let (number, key) = one.split_first_chunk()?;
+        Some(SpaceKey { epoch: u32::from_be_bytes(*number), key: key.try_into().ok()? })
+    };
+    opened.chunks_exact(HANDED_ON_BYTES).filter_map(one).collect()
 }
 
 /// An epoch whose key is wrapped for these.
@@ -69,29 +92,32 @@ pub fn epoch<'a>(
     Ok(Epoch { number: key.epoch, check: key.check(space), to, before })
 }
 
-/// All keys of the space, for whoever has these secrets: the newest was wrapped for it, and each opens the one before it.
-/// `None` if the newest is not among them.
+/// All keys of the space that whoever has these secrets can get: those that were wrapped for it, and those that came with
+/// them. `None` if there are none.
 pub fn all(space: &str, state: &ChainState, id: &str, secrets: &Secrets) -> Option<Vec<SpaceKey>> {
-    let mut keys: Vec<SpaceKey> = Vec::new();
+    let (mut keys, mut handed_on): (Vec<SpaceKey>, Vec<SpaceKey>) = Default::default();
     for epoch in state.epochs.iter().rev() {
         let given = state.given.get(id).filter(|(number, _)| *number == epoch.number).map(|(_, wrapped)| wrapped);
-        let wraps = [epoch.to.get(id), given];
-        let direct = wraps.into_iter().flatten().find_map(|wrapped| unwrapped(space, epoch.number, secrets, wrapped));
-        let opened = || {
-            let later = keys.last()?;
-            let purpose: [&[u8]; 3] = [b"before", space.as_bytes(), &later.epoch.to_be_bytes()];
-            let before = state.epochs.iter().find(|one| one.number == later.epoch)?.before.as_str();
-            let key = crypto::open_with(&later.key, &purpose, &hex::bytes(before)?)?.try_into().ok()?;
-            Some(SpaceKey { epoch: epoch.number, key })
-        };
-        match direct.or_else(opened).filter(|key| key.check(space) == epoch.check) {
-            Some(key) => keys.push(key),
-            // What is older cannot be opened either.
-            None => break,
+        let wraps = [epoch.to.get(id), given].into_iter().flatten();
+        let wrapped = wraps.filter_map(|wrapped| unwrapped(space, epoch.number, secrets, wrapped));
+        let mut found = wrapped.chain(handed_on.iter().filter(|key| key.epoch == epoch.number).cloned());
+        if let Some(key) = found.find(|key| key.check(space) == epoch.check) {
+            handed_on.extend(before(space, &key, epoch));
+            keys.push(key);
         }
     }
     keys.reverse();
     (!keys.is_empty()).then_some(keys)
+}
+
+/// Whether somebody began an epoch after this one without the key before it. What is sealed with that key is then read by
+/// some devices and not by others.
+pub fn is_skipped(space: &Space, state: &ChainState, since: u32) -> bool {
+    state.epochs.windows(2).filter(|pair| pair[1].number > since).any(|pair| {
+        let key = space.keys.iter().find(|key| key.epoch == pair[1].number);
+        let handed_on = key.map(|key| before(&space.id, key, &pair[1])).unwrap_or_default();
+        !handed_on.iter().any(|key| key.epoch == pair[0].number && key.check(&space.id) == pair[0].check)
+    })
 }
 
 fn sealed(key: &Key, purpose: &[&[u8]], plain: &[u8]) -> Result<String> {
@@ -128,7 +154,7 @@ pub fn grant_id(granted: &Granted) -> Result<String> {
 
 /// A name as it may be shown.
 pub fn shown_name(name: &str) -> String {
-    name.chars().filter(|c| !c.is_control()).take(NAME_CHARS_MAX).collect()
+    line(name, NAME_CHARS_MAX)
 }
 
 /// The name of a device or a grant.

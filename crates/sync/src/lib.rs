@@ -75,6 +75,8 @@ pub enum SyncError {
     SpaceExists(String),
     #[error("the key of this home is not the key of {hub}; nothing was sent")]
     WrongKey { hub: String },
+    #[error("the key of {space} that {by} began is kept from this device; nothing was sent")]
+    KeyWithheld { space: String, by: String },
     #[error("{hub} has nothing that this code belongs to")]
     UnknownSpace { hub: String },
     #[error("the code is mistyped or incomplete")]

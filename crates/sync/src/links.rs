@@ -6,12 +6,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::chain::{Chain, ChainChange, ChainState, ChainVerdict, Claim, IsSigned, Link, Member, RECOVERY, ShownLink};
+use super::chain::{
+    Chain, ChainChange, ChainState, ChainVerdict, Claim, IsSigned, Keys, Link, Member, RECOVERY, ShownLink,
+};
 use super::crypto::{self, Key, Secrets, hex};
 use super::document::{self, CHAIN, FIRST_FORMAT, SPACE_PLACE, Unusable, VERSION};
 use super::files::Files;
 use super::local::{Device, Space, SpaceKey};
-use super::transport::{Document, Put, Range, Sealed, Stream, Transport, redacted};
+use super::transport::{
+    BATCHES_AT_ONCE_MAX, Document, Put, Range, Sealed, Stream, Transport, TransportError, redacted,
+};
 use super::{Result, SyncError, keys, random, unreadable};
 
 /// How often somebody else may be faster.
@@ -22,6 +26,10 @@ const LINKS_AT_ONCE: usize = 2;
 const LANES: u64 = 4;
 /// What links are signed as.
 const LINK: &str = "link";
+/// A larger link is none. One that wraps a key for all members that a space may have is smaller.
+const LINK_BYTES_MAX: usize = 1024 * 1024;
+/// How much the document with all links holds, so that every hub takes it. What does not fit is in the stream.
+const CHAIN_CHARS_MAX: usize = 1024 * 1024;
 
 pub fn stream(space: &Space) -> Stream {
     Stream { place: space.place(SPACE_PLACE), device: CHAIN.to_string() }
@@ -34,6 +42,9 @@ pub fn newer(space: &Space, chain: &Chain) -> Range {
 }
 
 fn shown(bytes: &[u8]) -> std::result::Result<ShownLink, Unusable> {
+    if bytes.len() > LINK_BYTES_MAX {
+        return Err(Unusable::NotADocument);
+    }
     let link: Link = document::claimed(bytes)?;
     Ok(ShownLink { link, hash: crypto::hash(bytes), bytes: bytes.to_vec() })
 }
@@ -68,43 +79,97 @@ pub fn known(files: &Files, space: &Space) -> Result<Option<Chain>> {
     }
 }
 
-/// The links in the hub's document. What is not a link ends it.
-pub(super) fn links(documents: &[Document]) -> Result<Vec<ShownLink>> {
-    let Some(found) = documents.iter().find(|document| document.name == CHAIN) else { return Ok(Vec::new()) };
-    let texts: Vec<String> = serde_json::from_slice(&found.bytes).unwrap_or_default();
-    let mut links = Vec::new();
-    for bytes in texts.iter().map_while(|text| hex::bytes(text)) {
-        match shown(&bytes) {
-            Ok(shown) => links.push(shown),
-            Err(Unusable::Newer) => {
-                let newer = "who belongs to this space was written by a newer version of Cerberus; update this one";
-                return Err(unreadable(newer));
-            }
-            Err(_) => break,
-        }
-    }
-    Ok(links)
+/// What the hub's document shows. What is not a link ends it.
+pub(super) struct ShownChain {
+    pub links: Vec<ShownLink>,
+    /// What follows them, if it says that a newer version wrote it. Anybody can say that.
+    newer: Option<Vec<u8>>,
+    /// There were more than fit.
+    is_cut: bool,
 }
 
+impl ShownChain {
+    pub fn of(documents: &[Document]) -> ShownChain {
+        let found = documents.iter().find(|document| document.name == CHAIN);
+        let texts =
+            found.and_then(|found| serde_json::from_slice::<Vec<String>>(&found.bytes).ok()).unwrap_or_default();
+        let is_cut = texts.last().is_some_and(String::is_empty);
+        let (mut links, mut newer) = (Vec::new(), None);
+        for bytes in texts.iter().map_while(|text| hex::bytes(text)) {
+            match shown(&bytes) {
+                Ok(shown) => links.push(shown),
+                Err(problem) => {
+                    newer = (problem == Unusable::Newer).then_some(bytes);
+                    break;
+                }
+            }
+        }
+        ShownChain { links, newer, is_cut }
+    }
+
+    /// Whether it has something that is no part of the chain that counts.
+    pub fn has_other(&self, chain: &Chain) -> bool {
+        self.newer.is_some() || self.links.len() > chain.links.len()
+    }
+
+    /// The chain that counts, with what did not fit into the document. Fails if a member has written in a newer version.
+    pub fn completed(&self, hub: &mut dyn Transport, space: &Space, chain: Chain) -> Result<Chain> {
+        let (place, ChainState { members, recovery, .. }) = (space.place(SPACE_PLACE), &chain.state);
+        let is_newer = self.newer.as_ref().is_some_and(|bytes| {
+            let is_by = |keys: &Keys| document::is_signed(&keys.sign, &place, LINK, bytes);
+            is_by(recovery) || members.values().any(|member| is_by(&member.device.keys))
+        });
+        if is_newer {
+            let newer = "who belongs to this space was written by a newer version of Cerberus; update this one";
+            return Err(unreadable(newer));
+        }
+        if self.is_cut { extended(hub, space, chain) } else { Ok(chain) }
+    }
+}
+
+/// A chain with all links that the hub's stream has after it.
+fn extended(hub: &mut dyn Transport, space: &Space, mut chain: Chain) -> Result<Chain> {
+    loop {
+        let Range { stream, generation, sequence, .. } = newer(space, &chain);
+        let longer = with_newer(space, &chain, &hub.after(&stream, generation, sequence, BATCHES_AT_ONCE_MAX)?);
+        if longer.links.len() == chain.links.len() {
+            return Ok(chain);
+        }
+        chain = longer;
+    }
+}
+
+/// The document with all links that fit. An empty text at its end says that there are more.
 pub(super) fn document(chain: &Chain) -> Result<Vec<u8>> {
-    let texts: Vec<String> = chain.links.iter().map(|shown| hex::text(&shown.bytes)).collect();
+    let (mut texts, mut chars): (Vec<String>, usize) = (Vec::new(), 0);
+    for text in chain.links.iter().map(|shown| hex::text(&shown.bytes)) {
+        chars += text.len();
+        if chars > CHAIN_CHARS_MAX {
+            texts.push(String::new());
+            break;
+        }
+        texts.push(text);
+    }
     serde_json::to_vec(&texts).map_err(unreadable)
 }
 
 /// The chain that a hub shows to somebody who knows none yet.
-pub fn first(space: &Space, documents: &[Document]) -> Result<Chain> {
-    let hub = redacted(&space.hub);
-    let links = links(documents)?;
+pub fn first(hub: &mut dyn Transport, space: &Space, documents: &[Document]) -> Result<Chain> {
+    let shown = ShownChain::of(documents);
     let is_first = |document: &Document| document.name == FIRST_FORMAT;
-    match links.first() {
+    match shown.links.first() {
         Some(founding) if founding.link.v < VERSION => return Err(SyncError::EarlierFormat),
         Some(_) => {}
         None if documents.iter().any(is_first) => return Err(SyncError::EarlierFormat),
-        None => return Err(SyncError::UnknownSpace { hub }),
+        None => return Err(SyncError::UnknownSpace { hub: redacted(&space.hub) }),
     }
-    let (chain, refusal) = believing(space, |is_signed| Chain::read(links, is_signed));
-    let reason = || refusal.map_or_else(String::new, |refusal| refusal.to_string());
-    chain.ok_or_else(|| SyncError::NotBelieved { hub, reason: reason() })
+    match believing(space, |is_signed| Chain::read(shown.links.clone(), is_signed)) {
+        (Some(chain), _) => shown.completed(hub, space, chain),
+        (None, refusal) => {
+            let reason = refusal.map_or_else(String::new, |refusal| refusal.to_string());
+            Err(SyncError::NotBelieved { hub: redacted(&space.hub), reason })
+        }
+    }
 }
 
 /// Writes the document with all links.
@@ -130,9 +195,12 @@ pub(super) fn has_newest(hub: &mut dyn Transport, space: &Space, chain: &Chain) 
 /// Puts back every link that the hub does not have any more.
 pub fn put_back(hub: &mut dyn Transport, space: &Space, chain: &Chain) -> Result<()> {
     // One after another: what stands in the way of one must not keep the others.
-    for (generation, link) in in_stream(chain) {
-        hub.put_if_absent(&stream(space), generation, &[link])?;
-    }
+    let (mut links, stream) = (in_stream(chain), stream(space));
+    let put = links.try_for_each(|(generation, link)| match hub.put_if_absent(&stream, generation, &[link]) {
+        Err(TransportError::InTheWay { .. }) | Ok(_) => Ok(()),
+        Err(error) => Err(error),
+    });
+    put?;
     publish(hub, space, chain)
 }
 
@@ -159,8 +227,8 @@ pub fn current(
     has_recovery: bool,
 ) -> Result<Chain> {
     let known = known(files, space)?.ok_or(SyncError::Waiting)?;
-    let shown = links(&hub.heads(&space.place(SPACE_PLACE))?)?;
-    let chain = match believing(space, |is_signed| known.judged(shown, is_signed)) {
+    let shown = ShownChain::of(&hub.heads(&space.place(SPACE_PLACE))?);
+    let chain = match believing(space, |is_signed| known.judged(shown.links.clone(), is_signed)) {
         ChainVerdict::Longer(chain) => chain,
         ChainVerdict::Same | ChainVerdict::Older => known,
         ChainVerdict::Forked(_) if has_recovery => known,
@@ -170,6 +238,7 @@ pub fn current(
             return Err(SyncError::NotBelieved { hub: redacted(&space.hub), reason });
         }
     };
+    let chain = shown.completed(hub, space, chain)?;
     match chain.state.members.contains_key(&device.id.to_string()) || has_recovery {
         true => Ok(chain),
         false => Err(SyncError::Removed(space.label())),
@@ -219,13 +288,28 @@ pub(super) fn with_newer(space: &Space, chain: &Chain, there: &[Sealed]) -> Chai
 /// Where links are added, and who signs them.
 pub struct ChainHub<'a> {
     pub hub: &'a mut dyn Transport,
-    pub files: &'a Files<'a>,
-    pub space: &'a Space,
-    pub by: &'a str,
-    pub secrets: &'a Secrets,
+    files: &'a Files<'a>,
+    space: &'a Space,
+    by: String,
+    secrets: &'a Secrets,
 }
 
-impl ChainHub<'_> {
+impl<'a> ChainHub<'a> {
+    /// A device signs.
+    pub fn of(hub: &'a mut dyn Transport, files: &'a Files, space: &'a Space, device: &'a Device) -> ChainHub<'a> {
+        ChainHub { hub, files, space, by: device.id.to_string(), secrets: &device.secrets }
+    }
+
+    /// Whoever has the recovery code signs.
+    pub fn recovery(
+        hub: &'a mut dyn Transport,
+        files: &'a Files,
+        space: &'a Space,
+        secrets: &'a Secrets,
+    ) -> ChainHub<'a> {
+        ChainHub { hub, files, space, by: RECOVERY.to_string(), secrets }
+    }
+
     /// Adds a link. If somebody else was faster, the change is made anew on top of theirs. `change` gets the keys that the
     /// signer has, and says what to do; `None` if there is nothing to do any more.
     pub fn append(
@@ -233,8 +317,12 @@ impl ChainHub<'_> {
         chain: &mut Chain,
         change: impl Fn(&ChainState, &[SpaceKey]) -> Result<Option<ChainChange>>,
     ) -> Result<bool> {
-        let ChainHub { files, space, by, secrets, .. } = *self;
+        let ChainHub { hub, files, space, by, secrets } = self;
         for _ in 0..ATTEMPTS_MAX {
+            // Somebody who was faster may have removed this device.
+            if chain.state.signer(by).is_none() {
+                return Err(SyncError::Removed(space.label()));
+            }
             let keys = keys::all(&space.id, &chain.state, by, secrets).unwrap_or_default();
             let Some(change) = change(&chain.state, &keys)? else { return Ok(false) };
             let link = signed(space, secrets, &chain.next(VERSION, by, change))?;
@@ -242,7 +330,7 @@ impl ChainHub<'_> {
             let mut next = chain.clone();
             let pushed = believing(space, |is_signed| next.push(link, is_signed));
             pushed.map_err(|refusal| unreadable(format!("this device may not do that: {refusal}")))?;
-            match placed(self.hub, space, chain, sealed)? {
+            match placed(*hub, space, chain, sealed)? {
                 Placed::Here => {}
                 Placed::After(longer) => {
                     *chain = *longer;
@@ -254,7 +342,7 @@ impl ChainHub<'_> {
             }
             *chain = next;
             files.save_chain(space, chain)?;
-            publish(self.hub, space, chain)?;
+            publish(*hub, space, chain)?;
             return Ok(true);
         }
         Err(SyncError::Obstructed { hub: redacted(&space.hub) })
@@ -271,8 +359,7 @@ pub fn remove(
     gone: &BTreeSet<String>,
 ) -> Result<BTreeSet<String>> {
     let (key, own, before) = (random()?, device.id.to_string(), chain.state.number);
-    let mut at = ChainHub { hub, files, space, by: &own, secrets: &device.secrets };
-    at.append(chain, |state, keys| {
+    ChainHub::of(hub, files, space, device).append(chain, |state, keys| {
         let is_here = |id: &&String| state.members.contains_key(*id) || state.grants.contains_key(*id);
         let gone: BTreeSet<String> = gone.iter().filter(is_here).cloned().collect();
         if gone.is_empty() {
@@ -290,11 +377,16 @@ pub fn remove(
     Ok(let_in.unwrap_or_default())
 }
 
-/// Takes the keys that the chain has for this device. Those that it has already must be among them.
+/// Takes the keys that the chain has for this device. The one in use must be among them.
 pub fn take_keys(space: &mut Space, state: &ChainState, device: &Device) -> Result<()> {
     let keys = keys::all(&space.id, state, &device.id.to_string(), &device.secrets);
-    let keys = keys.filter(|keys| keys.last().is_some_and(|last| last.epoch == state.epoch()));
-    space.keys = keys.ok_or_else(|| keys::wrong_key(space))?;
+    let keys = keys.ok_or_else(|| keys::wrong_key(space))?;
+    if keys::newest(space, state, &keys).is_err() {
+        let name = names(space, state).remove(&state.begun_by).filter(|name| !name.is_empty());
+        let by = name.map_or_else(|| state.begun_by.clone(), |name| format!("{name} ({})", state.begun_by));
+        return Err(SyncError::KeyWithheld { space: space.label(), by });
+    }
+    space.keys = keys;
     Ok(())
 }
 

@@ -10,10 +10,10 @@ use super::chain::{Chain, ChainChange, ChainState, ChainVerdict, ShownLink, id_o
 use super::crypto::{self, Key, hex};
 use super::document::{CHAIN, REQUEST, SPACE_PLACE, Secret};
 use super::files::Files;
-use super::links::{self, ChainHub};
+use super::links::{self, ChainHub, ShownChain};
 use super::local::{Device, Pending, Space, Spaces};
 use super::spaces::{self, JoinRequest};
-use super::transport::{Document, Range, Transport, redacted};
+use super::transport::{Document, Range, Transport, TransportError, redacted};
 use super::{Result, SyncError, keys, random};
 
 /// What is found out, and done, about the members of one space.
@@ -50,7 +50,7 @@ impl<'a> Membership<'a> {
         let mut space = self.space()?.clone();
         let before = space.clone();
         let mut chain = match &known {
-            None => first_of(&space, &self.device, links::first(&space, &self.documents)?)?,
+            None => first_of(&space, &self.device, links::first(self.hub, &space, &self.documents)?)?,
             Some(known) => self.compared(&mut space, known)?,
         };
         // Before the chain: keys that it does not know would be taken for wrong ones.
@@ -69,6 +69,10 @@ impl<'a> Membership<'a> {
         }
         if !space.is_container() {
             self.learn(&mut space, &chain.state)?;
+            let since = known.as_ref().map_or(u32::MAX, |known| known.state.epoch());
+            if keys::is_skipped(&space, &chain.state, since) {
+                self.send_again(&space)?;
+            }
         }
         let is_welcomed = space.asked_with.take().is_some();
         self.save(&space)?;
@@ -78,7 +82,8 @@ impl<'a> Membership<'a> {
             let published = self.documents.iter().find(|document| document.name == CHAIN);
             // Whoever adds a link writes the document, too.
             if chain.links.len() == count && published.map(|one| &one.bytes) != Some(&links::document(&chain)?) {
-                links::publish(self.hub, &space, &chain)?;
+                let published = links::publish(self.hub, &space, &chain);
+                self.unless_in_the_way(published)?;
             }
         }
         if is_welcomed {
@@ -99,25 +104,25 @@ impl<'a> Membership<'a> {
 
     /// The chain that counts from now on: the one that is known, with what the hub has more.
     fn compared(&mut self, space: &mut Space, known: &Chain) -> Result<Chain> {
-        let shown = links::links(&self.documents)?;
-        let count = shown.len();
-        let verdict = links::believing(space, |is_signed| known.judged(shown, is_signed));
+        let shown = ShownChain::of(&self.documents);
+        let verdict = links::believing(space, |is_signed| known.judged(shown.links.clone(), is_signed));
         let Range { stream, generation, sequence, limit } = links::newer(space, known);
         let is_older = match verdict {
-            ChainVerdict::Longer(chain) => return Ok(chain),
+            ChainVerdict::Longer(chain) => return shown.completed(self.hub, space, chain),
             ChainVerdict::Forked(number) => return Err(links::forked(space, number)),
             ChainVerdict::Recovered(chain) => {
                 space.removals_due.extend(known.removals_missing_in(&chain.state));
                 space.keys.clear();
                 self.send_again(space)?;
                 self.problems.push("who belongs to this space was decided with the recovery code".to_string());
-                return Ok(chain);
+                return shown.completed(self.hub, space, chain);
             }
             ChainVerdict::Older => true,
             ChainVerdict::Same => false,
         };
         let chain = links::with_newer(space, known, &self.hub.after(&stream, generation, sequence, limit)?);
-        if count > chain.links.len() {
+        let chain = shown.completed(self.hub, space, chain)?;
+        if shown.has_other(&chain) {
             self.problems.push("somebody wrote a link that is not valid; it was ignored".to_string());
         }
         // The document alone may be old because two devices wrote it at once.
@@ -125,10 +130,22 @@ impl<'a> Membership<'a> {
             let older = "the hub shows an older state of who belongs to this space than before (rollback)";
             self.problems.push(older.to_string());
             if !space.is_container() {
-                links::put_back(self.hub, space, &chain)?;
+                let done = links::put_back(self.hub, space, &chain);
+                self.unless_in_the_way(done)?;
             }
         }
         Ok(chain)
+    }
+
+    /// This home knows the chain. What somebody put in its place on the hub is told, and stops nobody.
+    fn unless_in_the_way(&mut self, done: Result<()>) -> Result<()> {
+        match done {
+            Err(SyncError::Transport(error @ TransportError::InTheWay { .. })) => {
+                self.problems.push(error.to_string());
+                Ok(())
+            }
+            done => done,
+        }
     }
 
     /// Keys that were used count no more, so everything is sealed and sent once more.
@@ -148,10 +165,11 @@ impl<'a> Membership<'a> {
         }
         links::take_keys(space, &chain.state, &former)?;
         let (own, own_id) = (keys::public(&self.device.secrets)?, self.device.id.to_string());
-        let mut hub = ChainHub { hub: self.hub, files: &self.files, space, by: &id, secrets: &former.secrets };
-        hub.append(chain, |state, keys| match state.members.contains_key(&own_id) {
-            true => Ok(None),
-            false => spaces::add(space, keys, own.clone(), &space.name, &[], String::new()).map(Some),
+        ChainHub::of(self.hub, &self.files, space, &former).append(chain, |state, keys| {
+            match state.members.contains_key(&own_id) {
+                true => Ok(None),
+                false => spaces::add(space, state, keys, own.clone(), &space.name, &[], String::new()).map(Some),
+            }
         })?;
         Ok(())
     }
@@ -177,14 +195,13 @@ impl<'a> Membership<'a> {
     fn tend(&mut self, chain: &mut Chain) -> Result<()> {
         self.admit(chain)?;
         let mut space = self.space()?.clone();
-        let (own, due) = (self.device.id.to_string(), space.removals_due.clone());
-        let secrets = &self.device.secrets;
+        let due = space.removals_due.clone();
         if due.iter().any(|id| chain.state.members.contains_key(id) || chain.state.grants.contains_key(id)) {
             links::remove(self.hub, &self.files, &mut space, chain, &self.device, &due)?;
         }
         if chain.state.is_rotation_due {
             let key = random()?;
-            let mut hub = ChainHub { hub: self.hub, files: &self.files, space: &space, by: &own, secrets };
+            let mut hub = ChainHub::of(self.hub, &self.files, &space, &self.device);
             hub.append(chain, |state, keys| match state.is_rotation_due {
                 true => Ok(Some(ChainChange::Rotate(keys::next_epoch(&space, state, keys, key, &BTreeSet::new())?))),
                 false => Ok(None),
@@ -212,11 +229,10 @@ impl<'a> Membership<'a> {
             links::take_keys(&mut space, &chain.state, &self.device)?;
             self.save(&space)?;
             let names: &[String] = if space.team.is_none() { &request.names } else { &[] };
-            let (own, secrets) = (self.device.id.to_string(), &self.device.secrets);
-            let mut hub = ChainHub { hub: self.hub, files: &self.files, space: &space, by: &own, secrets };
+            let mut hub = ChainHub::of(self.hub, &self.files, &space, &self.device);
             hub.append(chain, |state, keys| {
                 let welcome = keys::welcome(&space.id, &secret, &state.head, &request.keys);
-                spaces::add(&space, keys, request.keys.clone(), &request.name, names, welcome).map(Some)
+                spaces::add(&space, state, keys, request.keys.clone(), &request.name, names, welcome).map(Some)
             })?;
             self.let_in.push(keys::shown_name(&request.name));
         }

@@ -115,13 +115,14 @@ impl PullReading<'_> {
             if !is_device || self.skipped.contains(name) || self.trust.gone.contains_key(name) {
                 continue;
             }
+            let member = self.trust.members.get(name).map(|member| member.device.keys.sign);
+            let is_by = |sign: Key| document::is_signed(&sign, place, name, bytes);
             let problem = match document::claimed::<Head>(bytes) {
                 // A container whose key was removed.
                 Ok(head) if head.by().is_some_and(|by| self.trust.gone.contains_key(by)) => continue,
                 Ok(head) => {
-                    let member = self.trust.members.get(name).map(|member| member.device.keys.sign);
                     let container = || head.pass.as_ref()?.key(self.trust, space, project, name);
-                    match member.or_else(container).map(|sign| document::is_signed(&sign, place, name, bytes)) {
+                    match member.or_else(container).map(is_by) {
                         Some(true) => {
                             heads.insert(name.clone(), head);
                             continue;
@@ -130,7 +131,8 @@ impl PullReading<'_> {
                         None => "not signed by a device of this space; ignored",
                     }
                 }
-                Err(Unusable::Newer) => NEWER,
+                // Of a container, only a newer version knows the key.
+                Err(Unusable::Newer) if member.is_none_or(is_by) => NEWER,
                 Err(_) => FORGED,
             };
             problems.push(self.problem(name, problem));

@@ -40,16 +40,17 @@ fn names(home: &Home) -> Result<Vec<String>> {
     Ok(all.take(keys::NAMES_MAX).map(|key| hex::text(&key)).collect())
 }
 
-/// The change that lets a device in. The newest of `known` is wrapped for it.
+/// The change that lets a device in. The key in use, which must be among those that are known, is wrapped for it.
 pub fn add(
     space: &Space,
+    state: &ChainState,
     known: &[SpaceKey],
     keys: Keys,
     name: &str,
     names: &[String],
     welcome: String,
 ) -> Result<ChainChange> {
-    let newest = keys::newest(space, known)?;
+    let newest = keys::newest(space, state, known)?;
     let key = keys::wrapped(&space.id, newest, &keys)?;
     Ok(ChainChange::Add { device: keys::added(&space.id, &newest.key, keys, name, names)?, key, welcome })
 }
@@ -117,7 +118,8 @@ pub fn ask(home: &Home, hub: &mut dyn Transport, address: &str, code: &str, name
     let mut spaces = files.spaces_to_extend()?;
     let mut space = new_space(&mut spaces, &code.space, None, address, name);
     let place = space.place(SPACE_PLACE);
-    let chain = links::first(&space, &hub.heads(&place)?)?;
+    let documents = hub.heads(&place)?;
+    let chain = links::first(hub, &space, &documents)?;
     let is_in = chain.state.members.contains_key(&files.device()?.id.to_string());
     if let Some(known) = spaces.spaces.iter().find(|known| known.id == code.space && !known.is_waiting() && is_in) {
         return Err(SyncError::SpaceExists(known.label()));
@@ -173,7 +175,8 @@ pub fn recover(home: &Home, hub: &mut dyn Transport, address: &str, code: &str, 
     let files = Files::new(home);
     let mut spaces = files.spaces_to_extend()?;
     let mut space = new_space(&mut spaces, &code.space, None, address, name);
-    let mut chain = links::first(&space, &hub.heads(&space.place(SPACE_PLACE))?)?;
+    let documents = hub.heads(&space.place(SPACE_PLACE))?;
+    let mut chain = links::first(hub, &space, &documents)?;
     let secrets = Secrets::of(&code.secret);
     if chain.state.recovery != keys::public(&secrets)? {
         return Err(SyncError::WrongCode);
@@ -187,9 +190,14 @@ pub fn recover(home: &Home, hub: &mut dyn Transport, address: &str, code: &str, 
         return Err(SyncError::SpaceExists(known.label()));
     }
     let names = if space.team.is_none() { names(home)? } else { Vec::new() };
-    let mut at = ChainHub { hub, files: &files, space: &space, by: RECOVERY, secrets: &secrets };
-    at.append(&mut chain, |_, keys| {
-        add(&space, keys, keys::public(&device.secrets)?, name, &names, String::new()).map(Some)
+    let (key, mut at) = (random()?, ChainHub::recovery(hub, &files, &space, &secrets));
+    at.append(&mut chain, |state, keys| match keys::newest(&space, state, keys) {
+        Ok(_) => Ok(None),
+        // Somebody keeps it from whoever has the recovery code.
+        Err(_) => Ok(Some(ChainChange::Rotate(keys::next_epoch(&space, state, keys, key, &BTreeSet::new())?))),
+    })?;
+    at.append(&mut chain, |state, keys| {
+        add(&space, state, keys, keys::public(&device.secrets)?, name, &names, String::new()).map(Some)
     })?;
     links::take_keys(&mut space, &chain.state, &device)?;
     spaces.spaces.push(space.clone());
@@ -210,9 +218,9 @@ pub fn rotate_recovery(files: &Files, hub: &mut dyn Transport, space: &Space, ol
     let mut chain = links::current(hub, files, space, &device, true)?;
     let old = recovery(space, &chain.state, old)?;
     let secret = random::<SECRET_BYTES>()?;
-    let (new, mut at) = (Secrets::of(&secret), ChainHub { hub, files, space, by: RECOVERY, secrets: &old });
-    at.append(&mut chain, |state, keys| {
-        let (recovery, newest) = (keys::public(&new)?, keys::newest(space, keys)?);
+    let new = Secrets::of(&secret);
+    ChainHub::recovery(hub, files, space, &old).append(&mut chain, |state, keys| {
+        let (recovery, newest) = (keys::public(&new)?, keys::newest(space, state, keys)?);
         let confirmed = new.signature(&links::confirming(space), &state.head).ok_or(SyncError::NoRandomBytes)?;
         Ok(Some(ChainChange::Recovery { key: keys::wrapped(&space.id, newest, &recovery)?, recovery, confirmed }))
     })?;
@@ -225,8 +233,7 @@ pub fn settle(files: &Files, hub: &mut dyn Transport, number: u32, code: &str) -
     let space = spaces.numbered(number)?;
     let mut chain = links::current(hub, files, space, &device, true)?;
     let (secrets, key) = (recovery(space, &chain.state, code)?, random()?);
-    let mut at = ChainHub { hub, files, space, by: RECOVERY, secrets: &secrets };
-    at.append(&mut chain, |state, keys| {
+    ChainHub::recovery(hub, files, space, &secrets).append(&mut chain, |state, keys| {
         Ok(Some(ChainChange::Rotate(keys::next_epoch(space, state, keys, key, &BTreeSet::new())?)))
     })?;
     links::take_keys(space, &chain.state, &device)?;
@@ -237,11 +244,10 @@ pub fn settle(files: &Files, hub: &mut dyn Transport, number: u32, code: &str) -
 pub fn leave(files: &Files, hub: &mut dyn Transport, number: u32) -> Result<()> {
     let (device, mut spaces) = (files.device()?, files.spaces()?);
     if let Some(space) = spaces.spaces.iter().find(|space| space.number == number && !space.is_waiting()) {
-        let own = device.id.to_string();
         match links::current(hub, files, space, &device, false) {
             Ok(mut chain) => {
-                let mut at = ChainHub { hub, files, space, by: &own, secrets: &device.secrets };
-                at.append(&mut chain, |_, _| Ok(Some(ChainChange::Leave)))?;
+                let leave = |_: &ChainState, _: &[SpaceKey]| Ok(Some(ChainChange::Leave));
+                ChainHub::of(hub, files, space, &device).append(&mut chain, leave)?;
             }
             // A container is not a member, whoever was removed has left already, and nobody is kept by a fork.
             Err(SyncError::Removed(_) | SyncError::Forked { .. } | SyncError::NotBelieved { .. }) => {}

@@ -47,10 +47,9 @@ pub fn make(
     let secret: Key = random()?;
     let sign = keys::public(&Secrets::of(&secret))?.sign;
     let mut chain = links::known(files, space)?.ok_or(SyncError::Waiting)?;
-    let own = device.id.to_string();
     let name = format!("containers of {}", shared.name);
-    let mut at = ChainHub { hub, files, space, by: &own, secrets: &device.secrets };
-    at.append(&mut chain, |_, _| Ok(Some(ChainChange::Grant(keys::grant(space, sign, &shared.id, &name)?))))?;
+    let grant = || Ok(Some(ChainChange::Grant(keys::grant(space, sign, &shared.id, &name)?)));
+    ChainHub::of(hub, files, space, device).append(&mut chain, |_, _| grant())?;
     let keys = space.project_keys(&shared.id).into_iter().map(|key| SpaceKey { epoch: key.epoch, key: key.key });
     let token = Token {
         v: VERSION,

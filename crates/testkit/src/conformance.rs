@@ -1,6 +1,6 @@
 //! What every hub must do. The folder is the reference; the same test runs against each of the others.
 
-use cerberus_sync::transport::{ALL, Answer, Document, Place, Put, Question, Range, Sealed, Stream, Transport};
+use cerberus_sync::transport::{ALL, Document, Place, Put, Question, Range, Sealed, Stream, Transport};
 
 fn place(space: &str, project: &str) -> Place {
     Place { space: space.to_string(), project: project.to_string() }
@@ -51,8 +51,9 @@ pub fn batches(open: &mut dyn FnMut() -> Box<dyn Transport>, space: &str) {
     assert_eq!(hub.put_if_absent(&a, 1, &again).unwrap(), [Put::Stored, Put::Stored, Put::Stored]);
     // Another writer of the same stream.
     let mut hub = open();
-    let forked = [batch(3, "three"), batch(4, "four"), batch(3, "forked"), batch(5, "five")];
-    assert_eq!(hub.put_if_absent(&a, 1, &forked).unwrap(), [Put::Stored, Put::Stored, Put::Other]);
+    assert_eq!(hub.put_if_absent(&a, 1, &[batch(3, "three"), batch(4, "four")]).unwrap(), [Put::Stored, Put::Stored]);
+    let forked = [batch(3, "three"), batch(4, "forked"), batch(5, "five")];
+    assert_eq!(hub.put_if_absent(&a, 1, &forked).unwrap(), [Put::Stored, Put::Other]);
     assert_eq!(open().after(&a, 1, 2, 10).unwrap(), [batch(3, "three"), batch(4, "four")]);
     assert_eq!(open().after(&b, 1, 0, 10).unwrap(), [batch(1, "other")], "streams do not mix");
     assert_eq!(hub.put_if_absent(&a, 1, &[]).unwrap(), []);
@@ -129,25 +130,27 @@ fn together(open: &mut dyn FnMut() -> Box<dyn Transport>, space: &str) {
         Question::Heads(one.clone(), devices.len() - 1),
         Question::Heads(empty.clone(), 0),
     ];
+    let heads: Vec<Document> = devices.iter().map(|device| document(device, device.as_bytes())).collect();
+    let named = |batch: Sealed| document(&batch.sequence.to_string(), &batch.bytes);
     let expected = [
-        Answer::Heads(devices.iter().map(|device| document(device, device.as_bytes())).collect()),
-        Answer::After(vec![batch(1, devices[2]), batch(2, devices[2])]),
-        Answer::Heads(Vec::new()),
-        Answer::After(Vec::new()),
-        Answer::After(vec![batch(1, "other")]),
-        Answer::After(vec![batch(1, devices[1])]),
-        Answer::After(Vec::new()),
-        Answer::After(vec![batch(2, devices[2])]),
-        Answer::After(Vec::new()),
-        Answer::Heads(vec![document(devices[0], b"other")]),
-        Answer::Heads(devices.iter().map(|device| document(device, device.as_bytes())).collect()),
-        Answer::Heads(Vec::new()),
-        Answer::Heads(Vec::new()),
+        heads.clone(),
+        vec![named(batch(1, devices[2])), named(batch(2, devices[2]))],
+        Vec::new(),
+        Vec::new(),
+        vec![named(batch(1, "other"))],
+        vec![named(batch(1, devices[1]))],
+        Vec::new(),
+        vec![named(batch(2, devices[2]))],
+        Vec::new(),
+        vec![document(devices[0], b"other")],
+        heads,
+        Vec::new(),
+        Vec::new(),
     ];
     for hub in [&mut hub, &mut open()] {
         assert_eq!(hub.ask(&questions).unwrap(), expected);
         assert_eq!(hub.ask(&questions).unwrap(), expected, "asked again");
-        assert_eq!(hub.ask(&[]).unwrap(), []);
+        assert!(hub.ask(&[]).unwrap().is_empty());
     }
 }
 

@@ -203,6 +203,22 @@ fn a_shorter_chain_is_not_believed_and_a_different_one_only_by_the_recovery_key(
     assert_eq!(judged(&chain, shown(&founded())[..0].to_vec()), ChainVerdict::Older);
 }
 
+#[test]
+fn a_space_has_no_more_devices_than_one_link_can_wrap_a_key_for() {
+    let mut chain = three();
+    let member = chain.state.members[&id(1)].clone();
+    for number in chain.state.members.len()..MEMBERS_MAX {
+        chain.state.members.insert(format!("fill-{number}"), member.clone());
+    }
+    let refused = pushed(&chain, 1, add(&chain.state, 4)).err();
+    assert_eq!(refused, Some(LinkRefusal::Full));
+    // Everybody in it can still be removed.
+    let gone: BTreeSet<String> = chain.state.members.keys().filter(|one| one.starts_with("fill-")).cloned().collect();
+    let (let_in, epoch) = (chain.state.let_in_by(&gone), next_epoch(&chain.state, 9, &gone));
+    let removed = pushed(&chain, 1, ChainChange::Remove { gone, let_in, epoch }).unwrap();
+    assert!(pushed(&removed, 1, add(&removed.state, 4)).is_ok());
+}
+
 /// The devices of the small world. The thief has the keys of one of them.
 const HONEST: [u8; 2] = [1, 2];
 const THIEF: u8 = 3;

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::windows::replaced;
+
 /// A name as short as this is told apart from a word only by what stands beside it.
 const DISTINCT_CHARS_MIN: usize = 4;
 
@@ -18,16 +20,14 @@ pub fn without<'t>(text: &'t str, names: &[String]) -> Cow<'t, str> {
 
 fn without_one(text: &str, name: &str) -> Option<String> {
     let lower = text.to_ascii_lowercase();
-    let (mut out, mut copied) = (String::new(), 0);
-    for (at, _) in lower.match_indices(name) {
-        if at >= copied && is_name(&text[..at], name, &text[at + name.len()..]) {
-            out.push_str(&text[copied..at]);
-            out.push('…');
-            copied = at + name.len();
-        }
+    let told = |at: usize| {
+        let is_told = lower[at..].starts_with(name) && is_name(&text[..at], name, &text[at + name.len()..]);
+        is_told.then(|| (name.len(), "…".to_string()))
+    };
+    match replaced(text, told) {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(without) => Some(without),
     }
-    out.push_str(&text[copied..]);
-    (copied > 0).then_some(out)
 }
 
 /// Whether it is the name and no other word. A name of letters alone may be an ordinary word, so there it counts what

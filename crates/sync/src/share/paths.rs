@@ -24,24 +24,11 @@ fn of_unix<'t>(text: &'t str, root: &str, outside: Outside) -> Cow<'t, str> {
     if !text.contains('/') {
         return Cow::Borrowed(text);
     }
-    let mut out = String::new();
-    let mut copied = 0;
-    for (at, _) in text.match_indices('/') {
-        if at < copied || !is_start(text, at, root) {
-            continue;
-        }
-        let path = path_at(text, at, root);
-        if let Some(told) = told(path, root, outside) {
-            out.push_str(&text[copied..at]);
-            out.push_str(&told);
-            copied = at + path.len();
-        }
-    }
-    if copied == 0 {
-        return Cow::Borrowed(text);
-    }
-    out.push_str(&text[copied..]);
-    Cow::Owned(out)
+    windows::replaced(text, |at| {
+        let is_path = text[at..].starts_with('/') && is_start(text, at, root);
+        let path = is_path.then(|| path_at(text, at, root))?;
+        Some((path.len(), told(path, root, outside)?))
+    })
 }
 
 /// Does an absolute path begin at this slash?

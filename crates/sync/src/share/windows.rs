@@ -17,16 +17,22 @@ pub fn relative<'t>(text: &'t str, root: &str, outside: Outside) -> Cow<'t, str>
     if !text.contains('\\') && !text.contains(":/") {
         return Cow::Borrowed(text);
     }
+    replaced(text, |at| {
+        let path = is_start(text, at).then(|| path_at(&text[at..], root))?;
+        Some((path.len(), told(path, root, outside)?))
+    })
+}
+
+/// The text with other words for some of it. `told` says for a place how much is replaced there, and by what.
+pub fn replaced<'t>(text: &'t str, told: impl Fn(usize) -> Option<(usize, String)>) -> Cow<'t, str> {
     let (mut out, mut copied) = (String::new(), 0);
     for (at, _) in text.char_indices() {
-        if at < copied || !is_start(text, at) {
-            continue;
-        }
-        let path = path_at(&text[at..], root);
-        if let Some(told) = told(path, root, outside) {
+        if at >= copied
+            && let Some((bytes, told)) = told(at)
+        {
             out.push_str(&text[copied..at]);
             out.push_str(&told);
-            copied = at + path.len();
+            copied = at + bytes;
         }
     }
     out.push_str(&text[copied..]);

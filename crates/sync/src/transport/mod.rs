@@ -52,7 +52,7 @@ pub struct Stream {
     pub device: String,
 }
 
-/// A document as it was found.
+/// A document as it was found, or a batch under its sequence number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
     pub name: String,
@@ -83,6 +83,15 @@ impl Range {
     fn sequences(&self) -> impl Iterator<Item = u64> + use<> {
         (self.sequence.saturating_add(1)..=u64::MAX).take(self.limit.min(BATCHES_AT_ONCE_MAX))
     }
+
+    /// The batches in an answer, up to the first gap.
+    pub fn batches(&self, answer: Vec<Document>) -> Vec<Sealed> {
+        let named = self.sequences().zip(answer);
+        let found = named.map_while(|(sequence, Document { name, bytes })| {
+            (name == sequence.to_string()).then_some(Sealed { sequence, bytes })
+        });
+        found.collect()
+    }
 }
 
 /// However many there are.
@@ -93,30 +102,8 @@ pub const ALL: usize = usize::MAX;
 pub enum Question {
     /// The documents of a place; none of them if there are more than so many.
     Heads(Place, usize),
+    /// Batches. In the answer, the name of each is its sequence number.
     After(Range),
-}
-
-/// The answer to a question of the same name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
-    Heads(Vec<Document>),
-    After(Vec<Sealed>),
-}
-
-impl Answer {
-    pub fn documents(self) -> Vec<Document> {
-        match self {
-            Answer::Heads(documents) => documents,
-            Answer::After(_) => Vec::new(),
-        }
-    }
-
-    pub fn batches(self) -> Vec<Sealed> {
-        match self {
-            Answer::Heads(_) => Vec::new(),
-            Answer::After(batches) => batches,
-        }
-    }
 }
 
 /// The result of writing a name that must be new.
@@ -161,16 +148,16 @@ pub trait Transport {
     /// The hub, as it may be shown.
     fn hub(&self) -> String;
 
-    fn answer(&mut self, questions: &[Question]) -> Result<Vec<Answer>>;
+    fn answer(&mut self, questions: &[Question]) -> Result<Vec<Vec<Document>>>;
 
     /// Stores batches of which no two have the same sequence number.
     fn put(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>>;
 
     fn write(&mut self, place: &Place, name: &str, bytes: &[u8], generation: Option<u64>) -> Result<()>;
 
-    /// Answers several questions in as few round trips as the hub allows. There is one answer for each question, of its
-    /// kind and in its place.
-    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Answer>> {
+    /// Answers several questions in as few round trips as the hub allows. There is one answer for each question, in its
+    /// place.
+    fn ask(&mut self, questions: &[Question]) -> Result<Vec<Vec<Document>>> {
         for question in questions {
             match question {
                 Question::Heads(place, _) => check_names(self, place, &[])?,
@@ -182,27 +169,21 @@ pub trait Transport {
 
     /// All documents of a place. The cost depends on this place alone.
     fn heads(&mut self, place: &Place) -> Result<Vec<Document>> {
-        let answers = self.ask(&[Question::Heads(place.clone(), ALL)])?;
-        Ok(answers.into_iter().flat_map(Answer::documents).collect())
+        Ok(self.ask(&[Question::Heads(place.clone(), ALL)])?.into_iter().flatten().collect())
     }
 
     /// The batches of one generation after a sequence number, in order, at most `limit`, perhaps fewer. A gap ends the
     /// answer.
     fn after(&mut self, stream: &Stream, generation: u64, sequence: u64, limit: usize) -> Result<Vec<Sealed>> {
-        let answers = self.ask(&[Question::After(Range { stream: stream.clone(), generation, sequence, limit })])?;
-        Ok(answers.into_iter().flat_map(Answer::batches).collect())
+        let range = Range { stream: stream.clone(), generation, sequence, limit };
+        let answer = self.ask(&[Question::After(range.clone())])?;
+        Ok(range.batches(answer.into_iter().flatten().collect()))
     }
 
     /// Stores batches under names that are new, in order. Returns one result for each; after `Put::Other` none follow.
     fn put_if_absent(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>> {
         check_names(self, &stream.place, &[&stream.device])?;
-        let (mut results, mut rest) = (Vec::new(), batches);
-        while !rest.is_empty() && results.last() != Some(&Put::Other) {
-            let (some, following) = until_repeated(rest);
-            results.extend(self.put(stream, generation, some)?);
-            rest = following;
-        }
-        Ok(results)
+        if batches.is_empty() { Ok(Vec::new()) } else { self.put(stream, generation, batches) }
     }
 
     /// Replaces a document. The head of a device has the device's name: with `generation`, batches of that device in
@@ -242,11 +223,4 @@ fn check_names(hub: &(impl Transport + ?Sized), place: &Place, names: &[&str]) -
         None => Ok(()),
         Some(name) => Err(TransportError::Refused { hub: hub.hub(), reason: format!("{name:?} cannot be a name") }),
     }
-}
-
-/// Batches up to the first whose sequence number occurred before, and the others.
-fn until_repeated(batches: &[Sealed]) -> (&[Sealed], &[Sealed]) {
-    let mut seen = std::collections::HashSet::new();
-    let count = batches.iter().take_while(|batch| seen.insert(batch.sequence)).count();
-    batches.split_at(count)
 }

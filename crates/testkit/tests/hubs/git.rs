@@ -1,6 +1,6 @@
 //! Git: as a file, over HTTP and over ssh.
 
-use cerberus_sync::transport::{ALL, Answer as Told, Question, Range};
+use cerberus_sync::transport::{ALL, Document, Question, Range};
 use cerberus_testkit::answering::{Answer, Answering};
 use cerberus_testkit::hubs::git::{GitHttp, GitSsh, Repositories};
 use cerberus_testkit::process::write_program;
@@ -84,7 +84,8 @@ fn several_questions_are_one_fetch() {
     let questions =
         [Question::Heads(place("p"), ALL), Question::Heads(place("q"), ALL), after("de1"), after("de2"), after("de3")];
     let answers = reader.ask(&questions).unwrap();
-    assert_eq!(answers[2..4], [Told::After(vec![batch(1, "de1")]), Told::After(vec![batch(1, "de2")])]);
+    let first = |text: &str| vec![Document { name: "1".to_string(), bytes: text.as_bytes().to_vec() }];
+    assert_eq!(answers[2..4], [first("de1"), first("de2")]);
     // The capabilities, the references, the objects.
     assert_eq!(server.requests().len() - before, 3);
 }

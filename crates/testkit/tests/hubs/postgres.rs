@@ -87,6 +87,23 @@ fn only_members_read_and_only_a_device_writes_its_stream() {
     // Whoever asks to be let in writes as that device from then on.
     assert_eq!(told(ben.put_if_absent(&stream("p", "aa"), 1, &[batch(1, "forged")])).0, "refused");
     ben.replace(&place("space"), "chain", b"more links", None).unwrap();
+    // No row of his becomes one that he could not have added, here or in a space that he does not belong to.
+    for sql in [
+        "UPDATE cerberus.device SET device = 'chain' WHERE device = 'de2'",
+        "UPDATE cerberus.device SET space = 'other' WHERE device = 'de2'",
+        "UPDATE cerberus.document SET project = 'q', name = 'de1' WHERE name = 'members'",
+        "UPDATE cerberus.document SET owner = 'ben' WHERE name = 'chain'",
+    ] {
+        assert!(database.sql_as("ben", sql).is_err(), "{sql}");
+    }
+    // Nor can he keep others from adding to the chain.
+    let _ =
+        database.sql_as("ben", "UPDATE cerberus.document SET generation = 9000000000000000000 WHERE name = 'chain'");
+    let _ = ben.replace(&place("space"), "chain", b"more links", Some(u64::MAX));
+    assert_eq!(anna.put_if_absent(&stream("space", "chain"), 1, &[batch(1, "link")]).unwrap(), [Put::Stored]);
+    anna.replace(&place("space"), "chain", b"all links", None).unwrap();
+    assert!(database.sql_as("ben", "DELETE FROM cerberus.batch").is_ok());
+    assert_eq!(anna.after(&stream("space", "chain"), 1, 0, 10).unwrap(), [batch(1, "link")]);
     assert_eq!(anna.after(&own, 1, 0, 10).unwrap(), [batch(1, "one")]);
     assert_eq!(anna.put_if_absent(&own, 1, &[batch(2, "two")]).unwrap(), [Put::Stored]);
     assert!(anna.heads(&place("p")).unwrap().iter().any(|head| head.name == "de1" && head.bytes == b"head"));

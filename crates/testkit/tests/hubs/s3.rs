@@ -40,6 +40,25 @@ fn more_names_than_a_page_has_are_listed() {
 }
 
 #[test]
+fn an_object_that_is_too_large_is_named_and_everything_else_is_read() {
+    if !Storage::is_here() {
+        return;
+    }
+    let storage = Storage::start();
+    let dir = tempfile::tempdir().unwrap();
+    let mut hub = hub(&storage.hub(), dir.path());
+    hub.replace(&place("p"), "de1", b"head", None).unwrap();
+    hub.replace(&place("p"), "de2", &vec![0; 9 << 20], None).unwrap();
+    let large = [Sealed { sequence: 1, bytes: vec![0; 9 << 20] }, batch(2, "two")];
+    hub.put_if_absent(&stream("p", "de1"), 1, &large).unwrap();
+    let names: Vec<String> = hub.heads(&place("p")).unwrap().into_iter().map(|document| document.name).collect();
+    assert_eq!(names, ["de1"]);
+    assert_eq!(hub.after(&stream("p", "de1"), 1, 0, 9).unwrap(), []);
+    let said: Vec<String> = hub.oddities().iter().map(ToString::to_string).collect();
+    assert!(said.len() == 2 && said.iter().all(|line| line.contains("is larger than 8 MiB")), "{said:?}");
+}
+
+#[test]
 fn credentials_come_from_the_environment_too_and_must_be_right() {
     if !Storage::is_here() {
         return;

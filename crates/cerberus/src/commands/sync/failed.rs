@@ -40,6 +40,9 @@ pub(super) fn hint(error: &SyncError) -> &'static str {
         SyncError::Obstructed { .. } => {
             "find out who writes to the hub; `cerberus sync settle --recovery CODE` works around it"
         }
+        SyncError::KeyWithheld { .. } => {
+            "remove that device: `cerberus sync remove ID`; or begin another key: `cerberus sync settle --recovery CODE`"
+        }
         SyncError::NoDevice(_) => "`cerberus sync status` lists the devices",
         SyncError::SeveralDevices(..) => "name it by the beginning of its id",
         _ => failure::DOCTOR,

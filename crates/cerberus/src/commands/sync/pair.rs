@@ -310,6 +310,8 @@ impl SyncRemoveArgs {
         let ids = gone.iter().cloned().collect::<Vec<_>>().join(", ");
         render::confirm(&format!("Remove {} ({ids}) from {}?", self.device, space.label()), self.yes)?;
         let let_in = links::remove(hub.as_mut(), &files, space, &mut chain, &device, &gone).map_err(failed)?;
+        // Somebody may have come in meanwhile.
+        let names = self::names(space, &chain.state);
         let let_in: Vec<String> = let_in.iter().map(|id| format!("{} ({id})", names[id])).collect();
         let label = space.label();
         files.save_spaces(&all).map_err(failed)?;

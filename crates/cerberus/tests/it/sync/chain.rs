@@ -19,7 +19,7 @@ use super::containers::{printed_key, started};
 use super::{Hub, decide, init, join, machine, pair, problems, space};
 
 /// What a home knows about its space.
-fn known(env: &TestEnv) -> (Space, Chain) {
+pub fn known(env: &TestEnv) -> (Space, Chain) {
     let home = Home::new(env.home());
     let files = Files::new(&home);
     let space = files.spaces().unwrap().spaces.remove(0);
@@ -27,25 +27,25 @@ fn known(env: &TestEnv) -> (Space, Chain) {
     (space, chain)
 }
 
-fn secrets(env: &TestEnv) -> Secrets {
+pub fn secrets(env: &TestEnv) -> Secrets {
     Files::new(&Home::new(env.home())).device().unwrap().secrets
 }
 
-fn id(env: &TestEnv) -> String {
+pub fn id(env: &TestEnv) -> String {
     space(env)["device"].as_str().unwrap().to_string()
 }
 
 /// The files of the space itself: the document with the chain, and each link.
-fn chain_files(hub: &Hub) -> Vec<PathBuf> {
+pub fn chain_files(hub: &Hub) -> Vec<PathBuf> {
     hub.paths("/space/").into_iter().filter(|path| path.to_string_lossy().contains("chain")).collect()
 }
 
-fn document_of(hub: &Hub) -> PathBuf {
+pub fn document_of(hub: &Hub) -> PathBuf {
     chain_files(hub).into_iter().find(|path| path.ends_with("heads/chain")).unwrap()
 }
 
 /// Writes a link on the hub, as if it followed the chain that `env` knows.
-fn plant(hub: &Hub, env: &TestEnv, by: &str, secrets: &Secrets, change: ChainChange) {
+pub fn plant(hub: &Hub, env: &TestEnv, by: &str, secrets: &Secrets, change: ChainChange) {
     let (space, chain) = known(env);
     let link = chain.next(VERSION, by, change);
     let bytes = document::signed(secrets, &space.place(SPACE_PLACE), "link", &link).unwrap();
@@ -58,7 +58,7 @@ fn plant(hub: &Hub, env: &TestEnv, by: &str, secrets: &Secrets, change: ChainCha
 }
 
 /// Shows an older chain, and nothing else of the past.
-fn show_old_chain(hub: &Hub, past: &Past) {
+pub fn show_old_chain(hub: &Hub, past: &Past) {
     for path in chain_files(hub) {
         let old = past.dir.path().join(path.strip_prefix(hub.path()).unwrap());
         match fs::read(old) {
@@ -68,7 +68,7 @@ fn show_old_chain(hub: &Hub, past: &Past) {
     }
 }
 
-fn said(env: &TestEnv, args: &[&str]) -> String {
+pub fn said(env: &TestEnv, args: &[&str]) -> String {
     let output = env.run(args);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     String::from_utf8_lossy(&output.stderr).into_owned()
@@ -139,7 +139,8 @@ fn a_member_cannot_speak_as_another_device() {
     let (space_here, chain) = known(&b);
     let victim = chain.state.members[&id(&a)].device.keys.clone();
     let device = Keys { agree: keys::public(&secrets(&b)).unwrap().agree, ..victim };
-    let change = spaces::add(&space_here, &space_here.keys, device, "laptop", &[], String::new()).unwrap();
+    let change =
+        spaces::add(&space_here, &chain.state, &space_here.keys, device, "laptop", &[], String::new()).unwrap();
     plant(&hub, &b, &id(&b), &secrets(&b), change);
     // And it signs the head of a stream of a.
     let head = hub.paths(&format!("/heads/{}", id(&a)));

@@ -273,3 +273,62 @@ fn a_hub_that_is_no_folder_any_more_is_shown_until_it_is_one() {
     a.ok(&["sync"]);
     assert_eq!(shown(&a, "refused"), [false; 3]);
 }
+
+/// Something that may happen to a file of the hub.
+fn mutated(dice: &mut Dice, bytes: &[u8], other: &[u8]) -> Option<Vec<u8>> {
+    let mut bytes = bytes.to_vec();
+    let at = dice.below(bytes.len().max(1) as u64) as usize;
+    match dice.below(6) {
+        0 => return None,
+        1 => bytes.truncate(at),
+        2 => bytes.extend_from_slice(other),
+        3 => bytes = other.to_vec(),
+        4 => bytes = [&bytes[..at], &other[..other.len() / 2], &bytes[at..]].concat(),
+        _ => bytes.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 1 << dice.below(8)),
+    }
+    Some(bytes)
+}
+
+#[test]
+fn after_hundreds_of_mutations_of_the_hub_every_record_is_there_once() {
+    let (hub, a, b) = pair();
+    let mut dice = Dice(40);
+    const ROUNDS: usize = 84;
+    for round in 0..ROUNDS {
+        let (one, other) = if round % 2 == 0 { (&a, &b) } else { (&b, &a) };
+        decide(one, &format!("decision {round}"));
+        one.ok(&["sync"]);
+        let files = hub.files();
+        let mut planted = Vec::new();
+        for _ in 0..3 {
+            let mut any = || &files[dice.below(files.len() as u64) as usize];
+            let ((path, bytes), (_, another)) = (any(), any());
+            let new = mutated(&mut dice, bytes, another);
+            match &new {
+                None => drop(fs::remove_file(path)),
+                Some(new) => fs::write(path, new).unwrap(),
+            }
+            planted.push((path, bytes, new));
+        }
+        let output = other.run(&["sync"]);
+        assert!(matches!(output.status.code(), Some(0 | 1)), "round {round}: {output:?}");
+        // What no device has written over since becomes what it was.
+        for (path, bytes, new) in planted.into_iter().rev() {
+            if fs::read(path).ok() == new && path.parent().unwrap().is_dir() {
+                fs::write(path, bytes).unwrap();
+            }
+        }
+    }
+    for env in [&a, &b, &a, &b, &a, &b] {
+        env.ok(&["sync"]);
+    }
+    for env in [&a, &b] {
+        let mut files = Vec::new();
+        super::each_file(&env.home().join("journal"), &mut files);
+        let text: String = files.iter().map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned()).collect();
+        for round in 0..ROUNDS {
+            assert_eq!(text.matches(&format!("\"decision {round}\"")).count(), 1, "decision {round}");
+        }
+        assert_eq!(problems(env), [""; 0]);
+    }
+}

@@ -7,6 +7,7 @@ mod containers;
 mod conversations;
 mod faults;
 mod forget;
+mod hostile;
 mod hubs;
 mod interleave;
 mod limits;

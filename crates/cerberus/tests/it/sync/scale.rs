@@ -23,7 +23,7 @@ use cerberus_sync::listing::{RECENT_MAX, recent};
 use cerberus_sync::local::{Listing, Shared, Space};
 use cerberus_sync::share::{self, Sharing};
 use cerberus_sync::transport::folder::Folder;
-use cerberus_sync::transport::{Answer, Place, Put, Question, Sealed, Stream, Transport, TransportError};
+use cerberus_sync::transport::{Document, Place, Put, Question, Sealed, Stream, Transport, TransportError};
 use cerberus_sync::{CONTAINER_RECORDS_MAX, token};
 use cerberus_testkit::env::TestEnv;
 use serde_json::Value;
@@ -50,17 +50,13 @@ impl Transport for Counting {
         self.hub.hub()
     }
 
-    fn answer(&mut self, questions: &[Question]) -> Result<Vec<Answer>, TransportError> {
+    fn answer(&mut self, questions: &[Question]) -> Result<Vec<Vec<Document>>, TransportError> {
         let answers = self.hub.ask(questions)?;
         self.counts.turns += 1;
         self.counts.calls += questions.len();
         for answer in &answers {
-            let sizes: Vec<usize> = match answer {
-                Answer::Heads(documents) => documents.iter().map(|document| document.bytes.len()).collect(),
-                Answer::After(batches) => batches.iter().map(|batch| batch.bytes.len()).collect(),
-            };
-            self.counts.answered += sizes.len();
-            self.counts.bytes += sizes.iter().sum::<usize>();
+            self.counts.answered += answer.len();
+            self.counts.bytes += answer.iter().map(|document| document.bytes.len()).sum::<usize>();
         }
         Ok(answers)
     }

@@ -9,18 +9,16 @@
 
 mod inside;
 
-use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use cerberus_os::platform::OpenFolder;
 
 use self::inside::{FolderFailure, Inside, number};
-use super::at_once;
-use super::object::{Named, answers};
+use super::object::{self, Named, Oddities};
 use super::{
-    Answer, Place, Put, Question, Range, Result, Sealed, Stream, Transport, TransportError, is_name, until_other,
+    Document, Place, Put, Question, Range, Result, Sealed, Stream, Transport, TransportError, is_name, until_other,
 };
 
 const DOCUMENT_BYTES_MAX: u64 = 4 * 1024 * 1024;
@@ -31,8 +29,7 @@ const HEADS: &str = "heads";
 pub struct Folder {
     root: PathBuf,
     top: Inside,
-    /// What was found that is not ours, and was left alone.
-    odd: Mutex<BTreeSet<String>>,
+    odd: Oddities,
 }
 
 impl Folder {
@@ -40,7 +37,7 @@ impl Folder {
     pub fn open(root: PathBuf) -> Result<Folder> {
         let hub = root.display().to_string();
         match OpenFolder::open(&root) {
-            Ok(folder) => Ok(Folder { root, top: Inside::top(folder), odd: Mutex::default() }),
+            Ok(folder) => Ok(Folder { root, top: Inside::top(folder), odd: Oddities::default() }),
             Err(error) if error.kind() == ErrorKind::NotADirectory => {
                 Err(TransportError::Refused { hub, reason: "not a folder".to_string() })
             }
@@ -68,17 +65,20 @@ impl Folder {
             }
         };
         let Some(inside) = self.found(walked)?.map(Arc::new) else { return Ok(Vec::new()) };
-        let (mut names, bytes_max) = match question {
-            Question::Heads(..) => (inside.names().map_err(|error| self.failed(error))?, DOCUMENT_BYTES_MAX),
-            Question::After(range) => (range.sequences().map(number).collect(), BATCH_BYTES_MAX),
-        };
-        names.retain(|name| is_name(name));
-        names.sort();
-        if matches!(question, Question::Heads(_, max) if names.len() > *max) {
-            return Ok(Vec::new());
+        let file = |name: String, bytes_max: u64| BoundedFile { inside: Arc::clone(&inside), name, bytes_max };
+        match question {
+            Question::Heads(_, max) => {
+                let mut names = inside.names().map_err(|error| self.failed(error))?;
+                names.retain(|name| is_name(name));
+                names.sort();
+                let names = if names.len() > *max { Vec::new() } else { names };
+                Ok(names.into_iter().map(|name| (name.clone(), file(name, DOCUMENT_BYTES_MAX))).collect())
+            }
+            Question::After(range) => {
+                let batch = |sequence: u64| (sequence.to_string(), file(number(sequence), BATCH_BYTES_MAX));
+                Ok(range.sequences().map(batch).collect())
+            }
         }
-        let file = |name: String| (name.clone(), BoundedFile { inside: Arc::clone(&inside), name, bytes_max });
-        Ok(names.into_iter().map(file).collect())
     }
 
     /// What was read; `None` if it is not there, or is something else.
@@ -87,15 +87,11 @@ impl Folder {
             Ok(found) => Ok(Some(found)),
             Err(FolderFailure::Missing) => Ok(None),
             Err(FolderFailure::Odd(what)) => {
-                self.note([what]);
+                self.odd.note([what]);
                 Ok(None)
             }
             Err(FolderFailure::Io(error)) => Err(self.failed(error)),
         }
-    }
-
-    fn note(&self, odd: impl IntoIterator<Item = String>) {
-        self.odd.lock().unwrap_or_else(PoisonError::into_inner).extend(odd);
     }
 
     /// Why something could not be written.
@@ -143,12 +139,9 @@ impl Transport for Folder {
     }
 
     /// Lists folders first, then reads all files together.
-    fn answer(&mut self, questions: &[Question]) -> Result<Vec<Answer>> {
-        let named = at_once::each(questions, |question| self.files(question))?;
-        let all: Vec<_> = named.iter().flatten().collect();
+    fn answer(&mut self, questions: &[Question]) -> Result<Vec<Vec<Document>>> {
         let read = |file: &BoundedFile| self.found(file.inside.read(&file.name, file.bytes_max));
-        let contents = at_once::each(&all, |(_, file)| read(file))?;
-        Ok(answers(questions, named, contents))
+        object::read(questions, |question| self.files(question), read)
     }
 
     fn put(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>> {
@@ -162,14 +155,13 @@ impl Transport for Folder {
         let Some(generation) = generation else { return Ok(()) };
         let stream = self.walk(place, &[name], Inside::enter);
         if let Some(odd) = self.found(stream.and_then(|stream| stream.remove_before(generation)))? {
-            self.note(odd);
+            self.odd.note(odd);
         }
         Ok(())
     }
 
     fn oddities(&mut self) -> Vec<TransportError> {
-        let odd = std::mem::take(&mut *self.odd.lock().unwrap_or_else(PoisonError::into_inner));
-        odd.into_iter().map(|what| TransportError::InTheWay { hub: self.hub(), what }).collect()
+        self.odd.told(&self.hub())
     }
 }
 

@@ -31,7 +31,7 @@ use super::TimeLimit;
 use super::address::{Address, AddressError};
 use super::hash::sha256;
 use super::object::{Named, answers};
-use super::{Answer, Place, Put, Question, Range, Result, Sealed, Stream, Transport, TransportError};
+use super::{Document, Place, Put, Question, Range, Result, Sealed, Stream, Transport, TransportError};
 
 /// Streams that are named one by one; if more are mirrored, all of a place are fetched.
 const REFSPECS_MAX: usize = 100;
@@ -119,8 +119,7 @@ impl Git {
     fn begin(&mut self) -> Result<()> {
         self.clear().map_err(|error| self.io(error))?;
         self.fetched.clear();
-        let made = self.door.create();
-        self.succeeded(made)?;
+        self.succeeded(self.door.create())?;
         self.is_new = true;
         Ok(())
     }
@@ -196,7 +195,7 @@ impl Git {
     }
 
     /// Answers questions from the mirror.
-    fn mirrored(&self, questions: &[Question]) -> Result<Vec<Answer>> {
+    fn mirrored(&self, questions: &[Question]) -> Result<Vec<Vec<Document>>> {
         let beginnings: BTreeSet<String> = questions.iter().map(beginning).collect();
         let references = self.references(&beginnings.iter().collect::<Vec<_>>())?;
         let tip = |range: &Range| references.get(&of_stream(&range.stream, range.generation));
@@ -217,14 +216,17 @@ impl Git {
                 }
                 Question::After(range) => {
                     let commits = tip(range).map(|tip| history.line(tip)).unwrap_or_default();
-                    let found = range.sequences().map_while(|sequence| commits.get(&sequence));
-                    found.map(|commit| (String::new(), format!("{commit}:{}", objects::BATCH))).collect()
+                    let batch = |sequence: u64| {
+                        let place = format!("{}:{}", commits.get(&sequence)?, objects::BATCH);
+                        Some((sequence.to_string(), place))
+                    };
+                    range.sequences().map_while(batch).collect()
                 }
             }
         };
         let named: Vec<Named<String>> = questions.iter().map(objects).collect();
         let contents = self.contents(&named.iter().flatten().map(|(_, file)| file.as_str()).collect::<Vec<_>>())?;
-        Ok(answers(questions, named, contents))
+        Ok(answers(named, contents))
     }
 
     /// Makes git forget that objects came through a filter: it would keep all of them for ever.
@@ -238,8 +240,7 @@ impl Git {
     /// Removes batches that no reference leads to: what they hold was forgotten, and this home has the key. Git refuses if
     /// something was too large to be fetched; then the mirror begins again, which is `false`.
     fn collect(&mut self) -> Result<bool> {
-        let collected = self.door.run(&["gc", "--quiet", "--prune=now"], Vec::new());
-        if self.succeeded(collected).is_ok() {
+        if self.git(&["gc", "--quiet", "--prune=now"], Vec::new()).is_ok() {
             return Ok(true);
         }
         self.begin().map(|()| false)
@@ -268,8 +269,7 @@ impl Git {
                 None => input.push_str(&format!("delete {}\n", update.reference)),
             }
         }
-        let noted = self.door.run(&["update-ref", "--stdin"], input.into_bytes());
-        self.succeeded(noted).map(drop)
+        self.git(&["update-ref", "--stdin"], input.into_bytes()).map(drop)
     }
 
     /// The references that begin like one of these, with their commits.
@@ -279,9 +279,8 @@ impl Git {
         }
         let mut args = vec!["for-each-ref", "--format=%(refname) %(objectname)"];
         args.extend(beginnings.iter().map(|one| one.as_str()));
-        let listed = self.door.run(&args, Vec::new());
-        let listed = self.succeeded(listed)?;
-        let lines = String::from_utf8_lossy(&listed.output).into_owned();
+        let listed = self.git(&args, Vec::new())?;
+        let lines = String::from_utf8_lossy(&listed);
         let pairs = lines.lines().filter_map(|line| line.split_once(' '));
         Ok(pairs.map(|(name, commit)| (name.to_string(), commit.to_string())).collect())
     }
@@ -294,8 +293,7 @@ impl Git {
         let mut args = vec!["log", "--format=%H,%P,%s"];
         args.extend(tips.iter().map(|tip| tip.as_str()));
         args.push("--");
-        let listed = self.door.run(&args, Vec::new());
-        Ok(History::read(&self.succeeded(listed)?.output))
+        Ok(History::read(&self.git(&args, Vec::new())?))
     }
 
     /// The newest commit of a generation that is known here, and all of them by the sequence number of their batch.
@@ -332,9 +330,8 @@ impl Git {
     /// Writes commits into the repository, each on the one before, and returns their ids.
     fn import(&self, parent: Option<&str>, file: &str, commits: &[(String, &[u8])]) -> Result<Vec<String>> {
         let stream = objects::import_stream(parent, file, commits);
-        let imported = self.door.run(&["fast-import", "--quiet", "--force", "--done"], stream);
-        let imported = self.succeeded(imported)?;
-        let printed = String::from_utf8_lossy(&imported.output);
+        let imported = self.git(&["fast-import", "--quiet", "--force", "--done"], stream)?;
+        let printed = String::from_utf8_lossy(&imported);
         let ids: Vec<String> = printed.lines().map(str::to_string).collect();
         if ids.len() == commits.len() {
             return Ok(ids);
@@ -348,19 +345,22 @@ impl Git {
         if files.is_empty() {
             return Ok(Vec::new());
         }
-        let sizes = self.door.run(&["cat-file", "--batch-check=%(objectsize)"], lines(files));
-        let sizes = objects::sizes(&self.succeeded(sizes)?.output);
+        let sizes = objects::sizes(&self.git(&["cat-file", "--batch-check=%(objectsize)"], lines(files))?);
         let sized: Vec<(&str, Option<usize>)> = files.iter().copied().zip(sizes).collect();
         let (mut all, mut rest) = (Vec::new(), sized.as_slice());
         while !rest.is_empty() {
             let (some, following) = rest.split_at(objects::fitting(rest.iter().map(|(_, size)| size.unwrap_or(0))));
             let wanted: Vec<&str> = some.iter().filter(|(_, size)| size.is_some()).map(|(file, _)| *file).collect();
-            let read = self.door.run(&["cat-file", "--batch"], lines(&wanted));
-            let mut read = objects::blobs(&self.succeeded(read)?.output).into_iter();
+            let mut read = objects::blobs(&self.git(&["cat-file", "--batch"], lines(&wanted))?).into_iter();
             all.extend(some.iter().map(|(_, size)| size.and_then(|_| read.next().flatten())));
             rest = following;
         }
         Ok(all)
+    }
+
+    /// What git prints.
+    fn git(&self, args: &[&str], input: Vec<u8>) -> Result<Vec<u8>> {
+        Ok(self.succeeded(self.door.run(args, input))?.output)
     }
 
     fn succeeded(&self, done: Result<Done, GitFailure>) -> Result<Done> {
@@ -391,7 +391,7 @@ impl Transport for Git {
         self.hub.clone()
     }
 
-    fn answer(&mut self, questions: &[Question]) -> Result<Vec<Answer>> {
+    fn answer(&mut self, questions: &[Question]) -> Result<Vec<Vec<Document>>> {
         let _lock = self.lock()?;
         let stale = self.stale(questions)?;
         if !stale.is_empty() {
@@ -399,8 +399,8 @@ impl Transport for Git {
         }
         let answers = self.mirrored(questions)?;
         // What was up to date a moment ago may have gone on.
-        let is_missing = |(question, answer): &(&Question, &Answer)| {
-            matches!(answer, Answer::After(batches) if batches.is_empty()) && !stale.contains(&beginning(question))
+        let is_missing = |(question, answer): &(&Question, &Vec<Document>)| {
+            matches!(question, Question::After(_)) && answer.is_empty() && !stale.contains(&beginning(question))
         };
         let missing = questions.iter().zip(&answers).filter(is_missing);
         let missing: BTreeSet<String> = missing.map(|(question, _)| beginning(question)).collect();

@@ -86,8 +86,10 @@ ALTER TABLE cerberus.batch ENABLE ROW LEVEL SECURITY;
 GRANT USAGE ON SCHEMA cerberus TO cerberus_member;
 GRANT SELECT, INSERT ON cerberus.space TO cerberus_member;
 GRANT SELECT, INSERT, DELETE ON cerberus.member TO cerberus_member;
-GRANT SELECT, INSERT, UPDATE ON cerberus.device TO cerberus_member;
-GRANT SELECT, INSERT, UPDATE ON cerberus.document TO cerberus_member;
+-- What names a row never changes: it would become another one, which the policies for new rows have not seen.
+REVOKE UPDATE ON cerberus.device, cerberus.document FROM cerberus_member;
+GRANT SELECT, INSERT, UPDATE (owner) ON cerberus.device TO cerberus_member;
+GRANT SELECT, INSERT, UPDATE (bytes, generation) ON cerberus.document TO cerberus_member;
 GRANT SELECT, INSERT, DELETE ON cerberus.batch TO cerberus_member;
 
 -- A space belongs to the role that wrote to it first.
@@ -138,17 +140,18 @@ CREATE POLICY change ON cerberus.document FOR UPDATE USING (
     AND EXISTS (SELECT 1 FROM cerberus.member m WHERE m.space = document.space AND m.person = current_user));
 
 -- Members read all batches, add batches of their own devices to a generation that is valid, and remove their own. The
--- links of the space's chain belong to no device: every member adds some, and nobody removes any.
+-- links of the space's chain belong to no device: every member adds some, whatever generation somebody gives the document
+-- of that name, and nobody removes any.
 DROP POLICY IF EXISTS read ON cerberus.batch;
 CREATE POLICY read ON cerberus.batch FOR SELECT USING (
     EXISTS (SELECT 1 FROM cerberus.member m WHERE m.space = batch.space AND m.person = current_user));
 DROP POLICY IF EXISTS add ON cerberus.batch;
 CREATE POLICY add ON cerberus.batch FOR INSERT WITH CHECK (
-    (EXISTS (
+    batch.project = 'space' AND batch.device = 'chain' AND EXISTS (
+        SELECT 1 FROM cerberus.member m WHERE m.space = batch.space AND m.person = current_user)
+    OR EXISTS (
         SELECT 1 FROM cerberus.device d
         WHERE d.space = batch.space AND d.device = batch.device AND d.owner = current_user)
-    OR batch.project = 'space' AND batch.device = 'chain' AND EXISTS (
-        SELECT 1 FROM cerberus.member m WHERE m.space = batch.space AND m.person = current_user))
     AND NOT EXISTS (
         SELECT 1 FROM cerberus.document h
         WHERE h.space = batch.space AND h.project = batch.project AND h.name = batch.device

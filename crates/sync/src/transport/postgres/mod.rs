@@ -16,8 +16,8 @@ use self::connection::{Connection, DatabaseError, Login, Row, Statement};
 use super::address::{Address, AddressError};
 use super::reason::first_line;
 use super::{
-    Answer, CHAIN, Document, Place, Put, Question, REQUEST, Range, Result, SPACE_PLACE, Sealed, Stream, TimeLimit,
-    Transport, TransportError, roots, until_other,
+    CHAIN, Document, Place, Put, Question, REQUEST, Range, Result, SPACE_PLACE, Sealed, Stream, TimeLimit, Transport,
+    TransportError, roots, until_other,
 };
 
 /// What an administrator applies to the database once.
@@ -28,8 +28,8 @@ const FEW: &str = "SELECT name, bytes FROM cerberus.document WHERE space = $1::t
     AND $3::bigint >= (SELECT count(*) FROM (SELECT 1 FROM cerberus.document \
         WHERE space = $1::text AND project = $2::text LIMIT $3::bigint + 1) AS counted) ORDER BY name";
 
-const AFTER: &str = "SELECT sequence, bytes FROM cerberus.batch WHERE space = $1::text AND project = $2::text \
-    AND device = $3::text AND generation = $4::bigint AND sequence > $5::bigint ORDER BY sequence LIMIT $6::bigint";
+const AFTER: &str = "SELECT sequence::text, bytes FROM cerberus.batch WHERE space = $1::text AND project = $2::text \
+    AND device = $3::text AND generation = $4::bigint AND sequence > $5::bigint ORDER BY batch.sequence LIMIT $6::bigint";
 
 /// A space that nobody has is ours.
 const FOUND: &str = "INSERT INTO cerberus.space (space, owner) VALUES ($1::text, current_user) ON CONFLICT DO NOTHING";
@@ -164,31 +164,6 @@ impl Postgres {
         )
     }
 
-    fn unexpected(&self, reason: &str) -> TransportError {
-        TransportError::Unexpected { hub: self.hub.clone(), reason: reason.to_string() }
-    }
-
-    fn read(&self, question: &Question, rows: Vec<Row>) -> Result<Answer> {
-        let document = |mut row: Row| {
-            let bytes = row.pop().flatten()?;
-            Some(Document { name: String::from_utf8(row.pop().flatten()?).ok()?, bytes })
-        };
-        match question {
-            Question::Heads(..) => {
-                let documents: Option<Vec<Document>> = rows.into_iter().map(document).collect();
-                documents.map(Answer::Heads).ok_or_else(|| self.unexpected("a row is incomplete"))
-            }
-            Question::After(range) => {
-                let following = range.sequences().zip(rows);
-                let found = following.map_while(|(next, mut row)| {
-                    (as_number(&row, 0) == Some(next)).then_some(())?;
-                    Some(Sealed { sequence: next, bytes: row.pop().flatten()? })
-                });
-                Ok(Answer::After(found.collect()))
-            }
-        }
-    }
-
     /// Runs statements that write in a space, as this device.
     fn write_as(&mut self, space: &str, device: Option<&str>, statements: Vec<Statement>) -> Result<Vec<Vec<Row>>> {
         let mut all = vec![Statement::new(FOUND, vec![text(space)]), Statement::new(JOIN, vec![text(space)])];
@@ -204,9 +179,16 @@ impl Transport for Postgres {
         self.hub.clone()
     }
 
-    fn answer(&mut self, questions: &[Question]) -> Result<Vec<Answer>> {
+    fn answer(&mut self, questions: &[Question]) -> Result<Vec<Vec<Document>>> {
+        let document = |mut row: Row| {
+            let bytes = row.pop().flatten()?;
+            Some(Document { name: String::from_utf8(row.pop().flatten()?).ok()?, bytes })
+        };
         let answers = self.run(&questions.iter().map(statement).collect::<Vec<_>>())?;
-        questions.iter().zip(answers).map(|(question, rows)| self.read(question, rows)).collect()
+        let documents = answers.into_iter().map(|rows| rows.into_iter().map(document).collect());
+        let documents: Option<Vec<Vec<Document>>> = documents.collect();
+        let incomplete = || "a row is incomplete".to_string();
+        documents.ok_or_else(|| TransportError::Unexpected { hub: self.hub.clone(), reason: incomplete() })
     }
 
     fn put(&mut self, stream: &Stream, generation: u64, batches: &[Sealed]) -> Result<Vec<Put>> {

@@ -11,7 +11,7 @@ use super::super::{Result, TimeLimit, TransportError};
 use super::sign::{Credentials, SignedRequest, amazon_date, authorization};
 
 /// A page of a listing, or a batch or document.
-const ANSWER_BYTES_MAX: u64 = 8 * 1024 * 1024;
+pub const ANSWER_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
 #[derive(Debug)]
 pub struct Bucket {
@@ -30,6 +30,8 @@ pub struct Bucket {
 pub struct HttpAnswer {
     pub status: u16,
     pub body: Vec<u8>,
+    /// It is longer than anything of ours, and was not read.
+    pub is_too_long: bool,
 }
 
 /// An agent for one server. Certificates in `roots` replace the built-in authorities.
@@ -90,7 +92,11 @@ impl Bucket {
         let mut response = sent.map_err(|error| self.problem(&error))?;
         let status = response.status().as_u16();
         let read = response.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_to_vec();
-        Ok(HttpAnswer { status, body: read.map_err(|error| self.problem(&error))? })
+        match read {
+            Ok(body) => Ok(HttpAnswer { status, body, is_too_long: false }),
+            Err(Error::BodyExceedsLimit(_)) => Ok(HttpAnswer { status, body: Vec::new(), is_too_long: true }),
+            Err(error) => Err(self.problem(&error)),
+        }
     }
 
     /// Why an answer is no success.
@@ -125,9 +131,6 @@ impl Bucket {
             },
             Error::ConnectionFailed => "no connection".to_string(),
             Error::Rustls(error) => return TransportError::Refused { hub, reason: first_line(&error.to_string()) },
-            Error::BodyExceedsLimit(_) => {
-                return TransportError::Unexpected { hub, reason: "the answer is too long".to_string() };
-            }
             _ => return TransportError::Unexpected { hub, reason: "the answer is not valid HTTP".to_string() },
         };
         TransportError::Unreachable { hub, reason }

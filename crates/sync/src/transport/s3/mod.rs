@@ -11,9 +11,11 @@ use self::http::{Bucket, agent, values};
 use self::sign::Credentials;
 use super::address::{Address, AddressError, encoded};
 use super::at_once;
-use super::object::{Named, answers};
+use super::object::{self, Named, Oddities};
 use super::roots;
-use super::{Answer, Place, Put, Question, Result, Sealed, Stream, TimeLimit, Transport, TransportError, until_other};
+use super::{
+    Document, Place, Put, Question, Result, Sealed, Stream, TimeLimit, Transport, TransportError, until_other,
+};
 
 /// How many names one page of a listing has at most.
 const PAGE_MAX: usize = 1000;
@@ -29,6 +31,7 @@ pub struct S3 {
     /// `PREFIX/`, or nothing.
     prefix: String,
     is_conditional: bool,
+    odd: Oddities,
 }
 
 impl S3 {
@@ -62,7 +65,8 @@ impl S3 {
             time,
         };
         let prefix = if prefix.is_empty() { String::new() } else { format!("{prefix}/") };
-        Ok(S3 { bucket: bucket_address, path: format!("/{}/", encoded(bucket)), prefix, is_conditional: false })
+        let (path, odd) = (format!("/{}/", encoded(bucket)), Oddities::default());
+        Ok(S3 { bucket: bucket_address, path, prefix, is_conditional: false, odd })
     }
 
     fn key(&self, place: &Place, rest: &str) -> String {
@@ -83,7 +87,7 @@ impl S3 {
                 if start.is_empty() { String::new() } else { format!("&start-after={}", of_query(&start)) };
             let query = format!("list-type=2&max-keys={count}&prefix={}{start_after}", of_query(below));
             let answer = self.bucket.send("GET", self.path.trim_end_matches('/'), &query, &[], false)?;
-            if answer.status != 200 {
+            if answer.status != 200 || answer.is_too_long {
                 return Err(self.bucket.refused(&answer));
             }
             let body = String::from_utf8_lossy(&answer.body);
@@ -103,19 +107,19 @@ impl S3 {
 
     /// The objects that may answer a question, in order.
     fn objects(&self, question: &Question) -> Result<Named<String>> {
-        let (below, keys) = match question {
+        match question {
             Question::Heads(place, max) => {
                 let below = self.key(place, "documents/");
                 let keys = self.list(&below, max.saturating_add(1))?;
-                (below, if keys.len() > *max { Vec::new() } else { keys })
+                let keys = if keys.len() > *max { Vec::new() } else { keys };
+                Ok(keys.into_iter().map(|key| (key[below.len()..].to_string(), key)).collect())
             }
             Question::After(range) => {
                 let below = self.generation(&range.stream, range.generation);
-                let keys = range.sequences().map(|sequence| format!("{below}{sequence:020}")).collect();
-                (below, keys)
+                let key = |sequence: u64| (sequence.to_string(), format!("{below}{sequence:020}"));
+                Ok(range.sequences().map(key).collect())
             }
-        };
-        Ok(keys.into_iter().map(|key| (key[below.len()..].to_string(), key)).collect())
+        }
     }
 
     /// What the keys of a generation's batches begin with.
@@ -127,6 +131,10 @@ impl S3 {
     fn get(&self, key: &str) -> Result<Option<Vec<u8>>> {
         let answer = self.bucket.send("GET", &self.path_of(key), "", &[], false)?;
         match answer.status {
+            200 if answer.is_too_long => {
+                self.odd.note([format!("{key} is larger than {} MiB", http::ANSWER_BYTES_MAX >> 20)]);
+                Ok(None)
+            }
             200 => Ok(Some(answer.body)),
             404 if values(&String::from_utf8_lossy(&answer.body), "Code") != ["NoSuchBucket"] => Ok(None),
             _ => Err(self.bucket.refused(&answer)),
@@ -214,12 +222,9 @@ impl Transport for S3 {
         self.bucket.hub.clone()
     }
 
-    /// Lists documents first, then reads all objects together. Batches are asked for by name.
-    fn answer(&mut self, questions: &[Question]) -> Result<Vec<Answer>> {
-        let named = at_once::each(questions, |question| self.objects(question))?;
-        let all: Vec<_> = named.iter().flatten().collect();
-        let contents = at_once::each(&all, |(_, key)| self.get(key))?;
-        Ok(answers(questions, named, contents))
+    /// Batches are asked for by name, and not listed.
+    fn answer(&mut self, questions: &[Question]) -> Result<Vec<Vec<Document>>> {
+        object::read(questions, |question| self.objects(question), |key| self.get(key))
     }
 
     /// One after another: a batch that follows another writer's must not be stored.
@@ -239,5 +244,9 @@ impl Transport for S3 {
             return Err(self.bucket.refused(&answer));
         }
         generation.map_or(Ok(()), |generation| self.remove_before(place, name, generation))
+    }
+
+    fn oddities(&mut self) -> Vec<TransportError> {
+        self.odd.told(&self.bucket.hub)
     }
 }

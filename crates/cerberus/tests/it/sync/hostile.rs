@@ -1,0 +1,367 @@
+//! What a hub, or a member with a changed program, may put where devices look for the chain: it is told, and stops nobody.
+
+use std::fs;
+use std::path::PathBuf;
+
+use cerberus_os::home::Home;
+use cerberus_sync::SyncError;
+use cerberus_sync::chain::{ChainChange, Keys, MemberDevice};
+use cerberus_sync::crypto::{Secrets, hex};
+use cerberus_sync::document::{self, SPACE_PLACE};
+use cerberus_sync::files::Files;
+use cerberus_sync::local::SpaceKey;
+use cerberus_sync::transport::folder::Folder;
+use cerberus_sync::{keys, links, spaces};
+use cerberus_testkit::env::TestEnv;
+use serde_json::{Value, json};
+
+use super::attack::Past;
+use super::chain::{chain_files, document_of, id, known, plant, said, secrets, show_old_chain};
+use super::containers::printed_key;
+use super::{Hub, decide, init, join, machine, pair, problems, space};
+
+/// Something new of one device still reaches the other.
+fn talk(a: &TestEnv, b: &TestEnv, what: &str) {
+    decide(a, &format!("decided {what}."));
+    a.ok(&["sync"]);
+    b.ok(&["sync"]);
+    assert!(b.brief().contains(&format!("decided {what}")), "{what}: {}", b.brief());
+}
+
+fn shown(hub: &Hub) -> Vec<String> {
+    serde_json::from_slice(&fs::read(document_of(hub)).unwrap()).unwrap()
+}
+
+fn show(hub: &Hub, links: &[String]) {
+    fs::write(document_of(hub), serde_json::to_vec(links).unwrap()).unwrap();
+}
+
+#[test]
+fn what_only_says_that_it_is_newer_stops_nobody() {
+    let (hub, a, b) = pair();
+    b.ok(&["sync"]);
+    let whole = shown(&hub);
+    let newer = hex::text(&[br#"{"v":99,"by":"recovery"}"#.as_slice(), &[7; 64]].concat());
+    for (round, links) in [
+        [&whole[..], std::slice::from_ref(&newer)].concat(),
+        vec![newer.clone()],
+        [vec![newer], whole.clone()].concat(),
+    ]
+    .iter()
+    .enumerate()
+    {
+        show(&hub, links);
+        decide(&a, &format!("decided in round {round}."));
+        a.ok(&["sync"]);
+        assert!(problems(&a).iter().any(|problem| problem.contains("is not valid")), "{:?}", problems(&a));
+        assert_eq!(shown(&hub), whole, "it was put back");
+        b.ok(&["sync"]);
+        assert!(b.brief().contains(&format!("decided in round {round}")), "{}", b.brief());
+    }
+    // A member that has written in a newer version is believed.
+    let place = known(&b).0.place(SPACE_PLACE);
+    let genuine = document::signed(&secrets(&b), &place, "link", &json!({ "v": 99 })).unwrap();
+    show(&hub, &[whole, vec![hex::text(&genuine)]].concat());
+    assert!(said(&a, &["sync"]).contains("newer version"));
+}
+
+#[test]
+fn a_head_is_only_newer_if_its_device_signed_it() {
+    let (hub, a, b) = pair();
+    decide(&b, "decided before.");
+    b.ok(&["sync"]);
+    a.ok(&["sync"]);
+    let head = hub.paths(&format!("/heads/{}", id(&b)));
+    let head = head.iter().find(|path| !path.to_string_lossy().contains("/space/")).unwrap();
+    let project = head.ancestors().nth(2).unwrap().file_name().unwrap().to_str().unwrap();
+    let place = known(&b).0.place(project);
+    let newer = |by: &TestEnv| document::signed(&secrets(by), &place, &id(&b), &json!({ "v": 99 })).unwrap();
+    for (bytes, said) in [(newer(&a), "rollback"), (newer(&b), "newer version of Cerberus")] {
+        fs::write(head, bytes).unwrap();
+        a.ok(&["sync"]);
+        let told = problems(&a);
+        assert!(told.iter().any(|problem| problem.contains(said)), "{said}: {told:?}");
+        assert_eq!(told.iter().any(|problem| problem.contains("rollback")), said == "rollback", "{told:?}");
+        assert!(a.brief().contains("decided before"));
+    }
+}
+
+#[test]
+fn no_form_of_the_chain_on_the_hub_stops_anybody() {
+    let (hub, a, b) = pair();
+    let c = machine();
+    join(&a, &c, &hub, "tablet", &[]);
+    b.ok(&["sync"]);
+    let (whole, document) = (shown(&hub), document_of(&hub));
+    let newest = chain_files(&hub).into_iter().filter(|path| *path != document).max().unwrap();
+    let mut reordered = whole.clone();
+    reordered.swap(1, 2);
+    let doubled: Vec<String> = whole.iter().flat_map(|link| [link.clone(), link.clone()]).collect();
+    let upper: Vec<String> = whole.iter().map(|link| link.to_uppercase()).collect();
+    let texts = [
+        json!(reordered),
+        json!(doubled),
+        json!(upper),
+        json!(whole[1..]),
+        json!([whole[0], whole[2]]),
+        json!(whole[..1]),
+        json!([whole[0], "../../etc/passwd"]),
+        json!({ "links": whole }),
+    ];
+    for (round, text) in texts.iter().enumerate() {
+        fs::write(&document, text.to_string()).unwrap();
+        talk(&a, &b, &format!("in round {round}"));
+        assert_eq!(space(&b)["devices"].as_array().unwrap().len(), 3, "{text}");
+        assert_eq!(shown(&hub), whole, "it was put back");
+    }
+    // Objects that no device can write over, in both places where the newest link is.
+    let link = fs::read(&newest).unwrap();
+    for what in ["nothing", "a folder", "one gibibyte"] {
+        for path in [&document, &newest] {
+            fs::remove_file(path).unwrap();
+            match what {
+                "a folder" => fs::create_dir(path).unwrap(),
+                "nothing" => drop(fs::File::create(path).unwrap()),
+                _ => fs::File::create(path).unwrap().set_len(1 << 30).unwrap(),
+            }
+        }
+        talk(&a, &b, &format!("beside {what}"));
+        for path in [&document, &newest] {
+            if path.is_dir() { fs::remove_dir(path).unwrap() } else { fs::remove_file(path).unwrap() }
+        }
+        fs::write(&newest, &link).unwrap();
+        fs::write(&document, json!(whole).to_string()).unwrap();
+        talk(&b, &a, &format!("after {what}"));
+        assert_eq!((problems(&a), problems(&b)), (Vec::<String>::new(), Vec::new()));
+    }
+}
+
+#[test]
+fn a_member_that_lets_in_ever_more_devices_stops_nobody() {
+    let (hub, a, b) = pair();
+    b.ok(&["sync"]);
+    let (space_here, mut chain) = known(&b);
+    let home = Home::new(b.home());
+    let (files, mut folder) = (Files::new(&home), Folder::open(hub.path()).unwrap());
+    let device = files.device().unwrap();
+    let added = |number: u64| {
+        let keys: Keys = keys::public(&Secrets::of(&number.to_be_bytes())).unwrap();
+        let long = "5e".repeat(8 * 1024);
+        let device = MemberDevice { keys, name: long.clone(), names: long.clone() };
+        Some(ChainChange::Add { device, key: long, welcome: String::new() })
+    };
+    // So many that no hub would take a document with all of them.
+    for number in 0..24 {
+        let mut at = links::ChainHub::of(&mut folder, &files, &space_here, &device);
+        at.append(&mut chain, |_, _| Ok(added(number))).unwrap();
+    }
+    assert!(chain.links.iter().map(|shown| 2 * shown.bytes.len()).sum::<usize>() > 2 << 20);
+    assert!(fs::metadata(document_of(&hub)).unwrap().len() < 2 << 20);
+    talk(&a, &b, "among many");
+    assert_eq!((problems(&a), problems(&b)), (Vec::<String>::new(), Vec::new()));
+    // Whoever joins reads on where the document ends.
+    let c = machine();
+    join(&a, &c, &hub, "tablet", &[]);
+    talk(&a, &c, "for the new one");
+    let removed = a.json(&["sync", "remove", "workstation", "--yes"]);
+    assert_eq!(removed["let_in"].as_array().unwrap().len(), 24, "{removed}");
+    c.ok(&["sync"]);
+    assert_eq!(space(&c)["epoch"], 2);
+    assert!(said(&b, &["sync"]).contains("was removed"));
+}
+
+/// A member begins a key, keeps it from one device and from the recovery code, and hands no earlier key on.
+fn keep_a_key_from(victim: &TestEnv, thief: &TestEnv, hub: &Hub) {
+    let (space_here, mut chain) = known(thief);
+    let home = Home::new(thief.home());
+    let (files, mut folder) = (Files::new(&home), Folder::open(hub.path()).unwrap());
+    let device = files.device().unwrap();
+    let key = SpaceKey { epoch: 2, key: [9; 32] };
+    let members = chain.state.members.iter().map(|(id, member)| (id.as_str(), &member.device.keys));
+    let to = members.chain([("recovery", &chain.state.recovery)]);
+    let mut epoch = keys::epoch(&space_here.id, key, to, "5e".repeat(100)).unwrap();
+    for out in [&id(victim), "recovery"] {
+        epoch.to.insert(out.to_string(), "5e".repeat(80));
+    }
+    let mut at = links::ChainHub::of(&mut folder, &files, &space_here, &device);
+    at.append(&mut chain, |_, _| Ok(Some(ChainChange::Rotate(epoch.clone())))).unwrap();
+}
+
+#[test]
+fn a_member_that_keeps_a_key_from_others_is_removed_by_them() {
+    for has_recovery in [false, true] {
+        let (hub, a, b, c, new) = (Hub::new(), machine(), machine(), machine(), machine());
+        let recovery = init(&a, &hub, "laptop");
+        join(&a, &b, &hub, "workstation", &[]);
+        join(&a, &c, &hub, "tablet", &[]);
+        b.ok(&["sync"]);
+        talk(&a, &c, "before");
+        keep_a_key_from(&a, &b, &hub);
+        decide(&c, "decided under the key of the thief.");
+        c.ok(&["sync"]);
+        assert_eq!(space(&c)["epoch"], 2);
+        let (told, before) = (said(&a, &["sync"]), hub.files());
+        assert!(told.contains("workstation") && told.contains("is kept from this device"), "{told}");
+        assert_eq!(hub.files(), before, "nothing was sent");
+        if has_recovery {
+            new.ok(&["sync", "init", &hub.url(), "--recovery", &recovery, "--name", "new"]);
+            new.ok(&["share"]);
+        }
+        a.ok(&["sync", "remove", "workstation", "--yes"]);
+        if !has_recovery {
+            join(&a, &new, &hub, "new", &[]);
+        }
+        // Whoever had the key of the thief seals everything anew.
+        for env in [&c, &a, &new, &c] {
+            env.ok(&["sync"]);
+        }
+        for env in [&a, &new] {
+            let brief = env.brief();
+            assert!(brief.contains("decided before") && brief.contains("under the key of the thief"), "{brief}");
+            assert_eq!(problems(env), [""; 0]);
+        }
+        assert!(said(&b, &["sync"]).contains("was removed"));
+    }
+}
+
+#[test]
+fn of_two_devices_that_remove_each_other_at_once_one_is_removed() {
+    let (hub, a, b) = pair();
+    let c = machine();
+    join(&a, &c, &hub, "tablet", &[]);
+    b.ok(&["sync"]);
+    // What b knows when it begins; a is faster.
+    let (mut space_here, mut chain) = known(&b);
+    let home = Home::new(b.home());
+    let (files, mut folder) = (Files::new(&home), Folder::open(hub.path()).unwrap());
+    let (device, gone) = (files.device().unwrap(), [id(&a)].into());
+    a.ok(&["sync", "remove", "workstation", "--yes"]);
+    let lost = links::remove(&mut folder, &files, &mut space_here, &mut chain, &device, &gone);
+    assert!(matches!(lost, Err(SyncError::Removed(_))), "{lost:?}");
+    talk(&a, &c, "after the race");
+    assert_eq!(space(&c)["devices"].as_array().unwrap().len(), 2);
+    assert!(said(&b, &["sync"]).contains("was removed"));
+    assert_eq!((problems(&a), problems(&c)), (Vec::<String>::new(), Vec::new()));
+}
+
+#[test]
+fn a_removal_that_is_withheld_from_one_device_is_told_there() {
+    let (hub, a, b) = pair();
+    let c = machine();
+    join(&a, &c, &hub, "tablet", &[]);
+    b.ok(&["sync"]);
+    let past = Past::of(&hub);
+    a.ok(&["sync", "remove", "tablet", "--yes"]);
+    let chain: Vec<(PathBuf, Vec<u8>)> =
+        chain_files(&hub).into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect();
+    decide(&a, "decided under the new key.");
+    a.ok(&["sync"]);
+    show_old_chain(&hub, &past);
+    b.ok(&["sync"]);
+    assert!(
+        problems(&b).iter().any(|problem| problem.contains("a key that this device does not have")),
+        "{:?}",
+        problems(&b)
+    );
+    for (path, bytes) in chain {
+        fs::write(path, bytes).unwrap();
+    }
+    b.ok(&["sync"]);
+    assert!(b.brief().contains("decided under the new key"), "{}", b.brief());
+    assert_eq!((space(&b)["epoch"].clone(), problems(&b)), (json!(2), Vec::new()));
+}
+
+#[test]
+fn a_recovery_code_that_is_used_twice_lets_two_devices_in_and_a_stolen_old_one_none() {
+    let (hub, a, b, c) = (Hub::new(), machine(), machine(), machine());
+    let old = init(&a, &hub, "laptop");
+    for (env, name) in [(&b, "second"), (&c, "third")] {
+        env.ok(&["sync", "init", &hub.url(), "--recovery", &old, "--name", name]);
+        env.ok(&["share"]);
+    }
+    a.ok(&["sync"]);
+    talk(&b, &a, "by the second");
+    talk(&c, &a, "by the third");
+    let past = Past::of(&hub);
+    a.ok(&["sync", "rotate-recovery", "--recovery", &old]);
+    b.ok(&["sync"]);
+    // Whoever has the old code and the hub shows the time before; nobody who has seen the new code follows.
+    past.restore(&hub);
+    machine().ok(&["sync", "init", &hub.url(), "--recovery", &old, "--name", "thief"]);
+    for env in [&a, &b] {
+        assert!(said(env, &["sync"]).contains("shows another history of who belongs"));
+    }
+}
+
+#[test]
+fn a_new_device_believes_only_the_chain_of_whoever_printed_its_code() {
+    let (hub, a, b) = pair();
+    b.ok(&["sync"]);
+    let past = Past::of(&hub);
+    a.ok(&["sync", "remove", "workstation", "--yes"]);
+    let code = a.json(&["sync", "pair", "--wait", "0"])["code"].as_str().unwrap().to_string();
+    let c = machine();
+    c.ok(&["sync", "init", &hub.url(), "--code", &code, "--name", "tablet", "--wait", "0"]);
+    a.ok(&["sync"]);
+    let genuine = Past::of(&hub);
+    // The removed device and the hub let c in, too, in a chain without the removal.
+    let link = known(&a).1.links.pop().unwrap().link;
+    let ChainChange::Add { device, welcome, .. } = link.change else { panic!("{link:?}") };
+    let (space_here, past_chain) = known(&b);
+    let (state, keys) = (&past_chain.state, &space_here.keys);
+    let forged = spaces::add(&space_here, state, keys, device.keys, "tablet", &[], welcome).unwrap();
+    past.restore(&hub);
+    plant(&hub, &b, &id(&b), &secrets(&b), forged);
+    assert!(said(&c, &["sync"]).contains("waiting to be let in"));
+    genuine.restore(&hub);
+    c.ok(&["sync"]);
+    c.ok(&["share"]);
+    talk(&a, &c, "with the right one");
+}
+
+#[test]
+fn a_container_believes_only_the_chain_that_its_key_names() {
+    let (hub, a, b) = pair();
+    b.ok(&["sync"]);
+    let past = Past::of(&hub);
+    let token = printed_key(&a);
+    let genuine = Past::of(&hub);
+    let key: Value = serde_json::from_slice(&hex::bytes(token.split_once('.').unwrap().1).unwrap()).unwrap();
+    let secret = hex::bytes(key["granted"]["secret"].as_str().unwrap()).unwrap();
+    let sign = keys::public(&Secrets::of(&secret)).unwrap().sign;
+    let grant = keys::grant(&known(&b).0, sign, key["project"].as_str().unwrap(), "containers").unwrap();
+    past.restore(&hub);
+    plant(&hub, &b, &id(&b), &secrets(&b), ChainChange::Grant(grant));
+    let container = machine();
+    let start = || container.command().args(["sync", "--for-project"]).env("CERBERUS_SYNC", &token).output().unwrap();
+    let output = start();
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(1) && told.contains("not the one that the key"), "{told}");
+    genuine.restore(&hub);
+    assert!(start().status.success());
+}
+
+#[test]
+fn a_name_is_one_line_whatever_its_device_is_called() {
+    let (hub, a, b) = (Hub::new(), machine(), machine());
+    init(&a, &hub, "laptop");
+    join(&a, &b, &hub, "tab\u{1b}[31m\nlet\u{202e}gnp", &[]);
+    a.ok(&["sync"]);
+    let name = |device: &Value| device["name"].as_str().unwrap().to_string();
+    let names: Vec<String> = space(&a)["devices"].as_array().unwrap().iter().map(name).collect();
+    assert!(names.contains(&"tab [31m let gnp".to_string()), "{names:?}");
+    a.ok(&["sync", "remove", "tab [31m let gnp", "--yes"]);
+}
+
+#[test]
+fn what_has_no_name_of_ours_is_not_read() {
+    let (hub, a, b) = pair();
+    let place = hub.paths("/heads/").into_iter().find(|path| !path.to_string_lossy().contains("/space/")).unwrap();
+    let heads = place.parent().unwrap();
+    let long = "0".repeat(65);
+    for name in ["UPPER", "..hidden", ".hidden", "a b", "a\\..\\b", &long] {
+        fs::write(heads.join(name), b"planted").unwrap();
+    }
+    talk(&a, &b, "beside them");
+    assert_eq!((problems(&a), problems(&b)), (Vec::<String>::new(), Vec::new()));
+}
