@@ -124,7 +124,7 @@ pub fn is_offer(text: &str) -> bool {
 pub fn plain(text: &str) -> String {
     let text = text.trim();
     let text = text.strip_prefix("[ ]").or_else(|| text.strip_prefix('☐')).unwrap_or(text);
-    let text = text.replace("**", "");
+    let text = text.trim_start().replace("**", "");
     if text.contains("](") { without_targets(&text) } else { text }
 }
 

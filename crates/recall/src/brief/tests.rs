@@ -550,7 +550,7 @@ fn a_receipt_names_a_quote_by_its_place_not_by_its_words() {
         at: at(1),
         request: "Fix the burst test".to_string(),
         sender: None,
-        reply: "The burst test in burst.rs is still red on CI. I changed the bucket.".to_string(),
+        reply: "Next step: mend the burst test in burst.rs. I changed the bucket.".to_string(),
     };
     let items = stopped::items(
         &[stopped::Quotable::of(&turn)],
