@@ -9,16 +9,10 @@ use super::call;
 use super::indirect::{default_at, fallback, is_default, next_line, wrapped};
 use super::key::{KEY, KEY_BYTES, PASSWORD, announces, may_end_name};
 use super::places::{CODE_WORDS, URL_PARAMS};
-use super::rules::key_at;
-use super::table::SCHEMES;
 use super::text::{ALNUM, ALPHA, DASH, DIGIT, DOT, DOTTED, LOWER, SPACE, Text, UNDERSCORE, UPPER, WORD, is};
-use super::value::{
-    JUDGED_BYTES, SHORT_TOKEN_BYTES, ValueForm, is_placeholder, is_random, is_short_phrase, names_itself,
-};
-use super::words::is_ordinary;
-use super::written::{Value, is_quote, value_at};
+use super::value::{JUDGED_BYTES, SHORT_TOKEN_BYTES, ValueForm, is_random, is_short_phrase, names_itself};
+use super::written::{SCHEME_BYTES, Value, authorization, is_quote, value_at};
 
-const SCHEME_BYTES: usize = 16;
 /// The longest name of a value: `ParameterValue`.
 const VALUE_BYTES: usize = 16;
 /// How far the ends of a map on one line are looked for.
@@ -477,28 +471,4 @@ fn in_connection_string(text: &Text, end: usize) -> bool {
     }
     let next = text.run(end + 1, ALPHA | SPACE, 24);
     text.at(next) == b'=' && is(text.before(next), ALPHA)
-}
-
-/// `Authorization: Bearer x`, `Basic x`, `token x`, or the value directly.
-pub(super) fn authorization(text: &Text, value: &Value, announced: Announced) -> Option<Cut> {
-    let scheme = text.run(value.start, ALPHA | DASH, SCHEME_BYTES);
-    let from = text.skip_spaces(scheme);
-    let word = text.slice(value.start, scheme);
-    let ends = |end: usize| matches!(text.at(end), b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'\\');
-    let is_known = SCHEMES.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()));
-    let end = text.until_stop(from, JUDGED_BYTES);
-    // A scheme of their own: one word, then the value to the end of the line.
-    if from == scheme || !(is_known || (announced.name == "authorization" && word.len() > 2 && ends(end))) {
-        return value.cut(text, announced);
-    }
-    let bytes = text.slice(from, end);
-    let code = bytes.iter().any(|&byte| matches!(byte, b'(' | b'{' | b'$' | b'>' | b'['));
-    let is_word = bytes.len() < 6 || is_ordinary(bytes) || names_itself(bytes);
-    let end = text.until_stop(end, usize::MAX);
-    let name = key_at(text, from).map_or(announced.name, |cut| cut.name);
-    (!is_word && !code && !is_placeholder(bytes) && !text.holds_cut(from, end)).then_some(Cut {
-        name,
-        start: from,
-        end,
-    })
 }

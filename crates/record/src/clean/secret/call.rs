@@ -2,7 +2,6 @@
 
 use super::Cut;
 use super::announced::{Announced, RequiredLook, ValuePlace};
-use super::assign::authorization;
 use super::key::{KEY_BYTES, PASSWORD, announces};
 use super::pair::may_be_name;
 use super::places::{self, CODES, ScanCode, verbs};
@@ -10,7 +9,7 @@ use super::position;
 use super::text::{ALPHA, DIGIT, DOT, DOTTED, LOWER, Text, WORD, is};
 use super::value::{JUDGED_BYTES, ValueForm, is_phrase, is_placeholder, is_secret};
 use super::words::is_ordinary;
-use super::written::{Value, ends_line, is_quote, value_at};
+use super::written::{Value, authorization, ends_line, is_quote, value_at};
 
 /// How many arguments of a call are read, and how long each may be.
 const ARGUMENTS_MAX: usize = 4;

@@ -301,31 +301,34 @@ const fn enter(table: &mut [u8; SLOTS], word: &str, kind: u8) {
 }
 
 /// The case does not matter, nor what follows the first byte that is no letter or digit.
+#[inline]
 const fn slots(head: &[u8; HEAD_BYTES]) -> (usize, usize) {
-    let (mut word, mut at) = (0, 0);
+    // A word of another script ends at one of a script without blanks: `PINは`.
+    let folded = if head[0] < 0x80 { &FOLDED_LATIN } else { &FOLDED };
+    let (mut word, mut is_inside, mut at) = (0, u64::MAX, 0);
     while at < HEAD_BYTES {
-        let byte = FOLDED[head[at] as usize];
-        // A word of another script ends at one of a script without blanks: `PINは`.
-        if byte == 0 || (byte >= 0xe0 && head[0] < 0x80) {
-            break;
-        }
-        word = word << 8 | byte as u64;
+        let byte = folded[head[at] as usize] as u64;
+        is_inside &= (byte != 0) as u64 * u64::MAX;
+        word |= (byte & is_inside) << (8 * at);
         at += 1;
     }
     let mixed = word.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     ((mixed >> 51) as usize % SLOTS, (mixed >> 38) as usize % SLOTS)
 }
 
-/// Letters and digits, small; 0 for every other byte.
-static FOLDED: [u8; 256] = {
+static FOLDED: [u8; 256] = folded(0xff);
+static FOLDED_LATIN: [u8; 256] = folded(0xdf);
+
+/// Letters and digits up to this byte, small; 0 for every other byte.
+const fn folded(last: u8) -> [u8; 256] {
     let (mut table, mut byte) = ([0; 256], 0);
-    while byte < 256 {
+    while byte <= last as usize {
         let folded = (byte as u8).to_ascii_lowercase();
         table[byte] = if folded.is_ascii_alphanumeric() || folded >= 0x80 { folded } else { 0 };
         byte += 1;
     }
     table
-};
+}
 
 #[cfg(test)]
 mod tests;

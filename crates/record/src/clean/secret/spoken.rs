@@ -105,20 +105,22 @@ impl Passwords<'_> {
         let [first, second, third, ..] = head;
         let may_be = begins(&head);
         let is_number = matches!(first, b'3'..=b'6' | b'A'..=b'Z') && is(third, DIGIT);
+        let before = text.before(at);
         let is_open = match first {
             b'(' => is_quote(second) || is(second, ALNUM) || matches!(second, b' ' | b'\n' | b'['),
             b'<' => is(second, ALNUM),
-            _ => matches!(text.before(at), b'@' | b':') && matches!(text.back(at, 2), [_, b'@'] | b"*:"),
+            _ => matches!(before, b'@' | b':') && matches!(text.back(at, 2), [_, b'@'] | b"*:"),
         };
-        let is_beside = pair::may_begin(text, at);
-        let is_printed = printed::may_be(text, at);
+        let is_apart = matches!(before, b' ' | b'\n') || is_quote(before);
+        let is_beside = is_apart && pair::may_begin(text, at);
+        let is_printed = is_apart && printed::may_be(text, at);
         if (may_be == 0 && !is_number && !is_open && !is_beside && !is_printed) || self.looked > at + AHEAD_BYTES {
             return None;
         }
         let found = match first {
             b'(' => call::named(text, at),
             b'<' => call::element(text, at),
-            _ if is_open && text.before(at) == b'@' => shape::driver_address(text, at),
+            _ if is_open && before == b'@' => shape::driver_address(text, at),
             _ if is_open => call::password_file(text, at),
             _ if is_number => self.number(at, first),
             _ if is_beside => pair::beside(text, at),

@@ -1,12 +1,16 @@
-//! A value as it is written: quoted, joined from several texts, or bare up to a byte that ends it.
+//! A value as it is written: quoted, joined from several texts, bare up to a byte that ends it, or behind a scheme.
 
 use super::Cut;
 use super::announced::Announced;
 use super::rules::key_at;
-use super::text::Text;
-use super::value::{JUDGED_BYTES, ValueForm, is_secret};
+use super::table::SCHEMES;
+use super::text::{ALPHA, DASH, Text};
+use super::value::{JUDGED_BYTES, ValueForm, is_placeholder, is_secret, names_itself};
+use super::words::is_ordinary;
 
 const QUOTED_BYTES: usize = 256;
+/// The longest scheme before a value: `Bearer x`.
+pub(super) const SCHEME_BYTES: usize = 16;
 /// What judging a value costs, in bytes of text.
 const JUDGING_BYTES: usize = 48;
 
@@ -88,4 +92,28 @@ pub(super) fn is_quote(byte: u8) -> bool {
 
 pub(super) fn ends_line(text: &Text, end: usize) -> bool {
     matches!(text.at(text.skip_spaces(text.scan(end, 2, |byte| matches!(byte, b'`' | b'*' | b'.')))), b'\n' | b'\r')
+}
+
+/// `Authorization: Bearer x`, `Basic x`, `token x`, or the value directly.
+pub(super) fn authorization(text: &Text, value: &Value, announced: Announced) -> Option<Cut> {
+    let scheme = text.run(value.start, ALPHA | DASH, SCHEME_BYTES);
+    let from = text.skip_spaces(scheme);
+    let word = text.slice(value.start, scheme);
+    let ends = |end: usize| matches!(text.at(end), b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'\\');
+    let is_known = SCHEMES.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()));
+    let end = text.until_stop(from, JUDGED_BYTES);
+    // A scheme of their own: one word, then the value to the end of the line.
+    if from == scheme || !(is_known || (announced.name == "authorization" && word.len() > 2 && ends(end))) {
+        return value.cut(text, announced);
+    }
+    let bytes = text.slice(from, end);
+    let code = bytes.iter().any(|&byte| matches!(byte, b'(' | b'{' | b'$' | b'>' | b'['));
+    let is_word = bytes.len() < 6 || is_ordinary(bytes) || names_itself(bytes);
+    let end = text.until_stop(end, usize::MAX);
+    let name = key_at(text, from).map_or(announced.name, |cut| cut.name);
+    (!is_word && !code && !is_placeholder(bytes) && !text.holds_cut(from, end)).then_some(Cut {
+        name,
+        start: from,
+        end,
+    })
 }
