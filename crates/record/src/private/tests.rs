@@ -1,6 +1,6 @@
 use super::*;
 use crate::clean::BUILT_IN;
-use crate::event::{FileTouch, Outcome, SeedCodes, TaskState, Touch};
+use crate::event::{FileTouch, Outcome, SeedCodes, Task, TaskState, Touch};
 
 fn clean(text: &str) -> Clean<'_> {
     BUILT_IN.clean(text, Keep::PROMPT)
