@@ -1,6 +1,6 @@
 use super::*;
 use crate::clean::BUILT_IN;
-use crate::event::{FileTouch, Outcome, SeedCodes, TaskState, Touch};
+use crate::event::{FileTouch, Outcome, SeedCodes, Task, TaskState, Touch};
 
 fn clean(text: &str) -> Clean<'_> {
     BUILT_IN.clean(text, Keep::PROMPT)
@@ -98,7 +98,7 @@ fn nothing_of_a_private_file_is_kept() {
     assert_eq!(kept.command.as_deref(), Some("source [private] && cat '[private]' --key=[private]; ls src"));
     assert!(kept.output.is_none() && kept.outcome == Outcome::Failed);
     let failed = hide(&Event::StopFailure { error: clean("cannot read /home/me/.netrc") });
-    assert_eq!(failed, Some(Event::StopFailure { error: clean("cannot read [private]") }));
+    assert!(failed.unwrap().contains("cannot read [private]"));
     let said = hide(&Event::Prompt { text: clean("Put it into secrets/prod.yaml, never commit .env or *.pem files.") });
     assert!(said.unwrap().contains("Put it into [private], never commit .env or *.pem files."));
     let task = Task { id: None, subject: Some(clean("rotate certs/prod.pem")), state: TaskState::Open };
