@@ -24,6 +24,7 @@ const ATTEMPTS_MAX: usize = 16;
 const LINKS_AT_ONCE: usize = 2;
 /// How many places there are for a link, if something else stands in the first.
 const LANES: u64 = 4;
+const NEWER: &str = "who belongs to this space was written by a newer version of Cerberus; update this one";
 /// What links are signed as.
 const LINK: &str = "link";
 /// A larger link is none. One that wraps a key for all members that a space may have is smaller.
@@ -120,8 +121,7 @@ impl ShownChain {
             is_by(recovery) || members.values().any(|member| is_by(&member.device.keys))
         });
         if is_newer {
-            let newer = "who belongs to this space was written by a newer version of Cerberus; update this one";
-            return Err(unreadable(newer));
+            return Err(unreadable(NEWER));
         }
         if self.is_cut { extended(hub, space, chain) } else { Ok(chain) }
     }
@@ -161,6 +161,7 @@ pub fn first(hub: &mut dyn Transport, space: &Space, documents: &[Document]) -> 
         Some(founding) if founding.link.v < VERSION => return Err(SyncError::EarlierFormat),
         Some(_) => {}
         None if documents.iter().any(is_first) => return Err(SyncError::EarlierFormat),
+        None if shown.newer.is_some() => return Err(unreadable(NEWER)),
         None => return Err(SyncError::UnknownSpace { hub: redacted(&space.hub) }),
     }
     match believing(space, |is_signed| Chain::read(shown.links.clone(), is_signed)) {

@@ -69,7 +69,8 @@ impl<'a> Membership<'a> {
         }
         if !space.is_container() {
             self.learn(&mut space, &chain.state)?;
-            let since = known.as_ref().map_or(u32::MAX, |known| known.state.epoch());
+            // The keys are saved after this, so a killed process does it again.
+            let since = before.key().map_or(u32::MAX, |key| key.epoch);
             if keys::is_skipped(&space, &chain.state, since) {
                 self.send_again(&space)?;
             }

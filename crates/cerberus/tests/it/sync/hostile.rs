@@ -40,6 +40,7 @@ fn show(hub: &Hub, links: &[String]) {
 fn what_only_says_that_it_is_newer_stops_nobody() {
     let (hub, a, b) = pair();
     b.ok(&["sync"]);
+    let code = a.json(&["sync", "pair", "--wait", "0"])["code"].as_str().unwrap().to_string();
     let whole = shown(&hub);
     let newer = hex::text(&[br#"{"v":99,"by":"recovery"}"#.as_slice(), &[7; 64]].concat());
     for (round, links) in [
@@ -63,6 +64,10 @@ fn what_only_says_that_it_is_newer_stops_nobody() {
     let genuine = document::signed(&secrets(&b), &place, "link", &json!({ "v": 99 })).unwrap();
     show(&hub, &[whole, vec![hex::text(&genuine)]].concat());
     assert!(said(&a, &["sync"]).contains("newer version"));
+    // So is a founding link by whoever knows no other.
+    show(&hub, &[hex::text(&genuine)]);
+    let code = ["sync", "init", &hub.url(), "--code", &code, "--wait", "0"];
+    assert!(said(&machine(), &code).contains("newer version"));
 }
 
 #[test]
