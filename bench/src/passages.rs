@@ -14,7 +14,6 @@ use serde_json::Value;
 use crate::measure::{Target, Times, say, table};
 use crate::programs::Programs;
 use crate::scratch::Scratch;
-use crate::search::size;
 
 const PER_KIND: usize = 40;
 /// How many sessions of an answer are looked at.
@@ -92,6 +91,19 @@ fn tell(programs: &Programs, scratch: &Scratch, home: &Path, times: Vec<Duration
     let median = Times::new("search", times).median_ms();
     say(&format!("median of a search in a fresh process: {median:.1} ms, {}", Target::AtMost(50.0).beside(median)))?;
     say(&size(programs, scratch, home)?)
+}
+
+/// What the archive takes.
+pub fn size(programs: &Programs, scratch: &Scratch, home: &Path) -> Result<String> {
+    let status = scratch.json(programs, home, &["status"])?;
+    let size = |key: &str| status["archive"][key].as_f64().unwrap_or_default();
+    let share = size("index_bytes") / size("text_bytes").max(1.0) * 100.0;
+    Ok(format!(
+        "{:.1} MB of text in {:.1} MB; index {share:.1} % of the text, {}",
+        size("text_bytes") / 1e6,
+        size("bytes") / 1e6,
+        Target::AtMost(35.0).beside(share)
+    ))
 }
 
 /// Whether the session is one of the first that were found.

@@ -1,6 +1,6 @@
 //! Search over everything, in a fresh process, with 100 and 10,000 imported and archived sessions of invented work.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -8,7 +8,7 @@ use cerberus_record::time::Timestamp;
 use serde_json::{Value, json};
 
 use crate::measure::{Contender, Target, interleave, say, table};
-use crate::passages;
+use crate::passages::{self, size};
 use crate::programs::Programs;
 use crate::scratch::Scratch;
 
@@ -90,19 +90,6 @@ pub fn run(programs: &Programs) -> Result<()> {
         }
     }
     table(&["sessions", "query", "ms", "target"], &rows)
-}
-
-/// What the archive takes.
-pub fn size(programs: &Programs, scratch: &Scratch, home: &Path) -> Result<String> {
-    let status = scratch.json(programs, home, &["status"])?;
-    let size = |key: &str| status["archive"][key].as_f64().unwrap_or_default();
-    let share = size("index_bytes") / size("text_bytes").max(1.0) * 100.0;
-    Ok(format!(
-        "{:.1} MB of text in {:.1} MB; index {share:.1} % of the text, {}",
-        size("text_bytes") / 1e6,
-        size("bytes") / 1e6,
-        Target::AtMost(35.0).beside(share)
-    ))
 }
 
 /// A folder with transcripts of invented work.
