@@ -70,7 +70,7 @@ Benchmarks:
             and scripted tasks, compared with a plain `while true; do AGENT; done`
   simulation  a thousand seeds of everything that can happen to a home: a rebuilt view equals the one that grew
   scale     brief and hook with 10 to 10,000 recorded sessions
-  search    search over everything with 100 and 10,000 recorded sessions, in a fresh process; with --data, whether a
+  search    search over everything with 100 and 10,000 archived sessions, in a fresh process; with --data, whether a
             session is found by three words that were said or printed in it
   locomo    quality of memory search, on conversations with questions about them (--data)
   memories  import and search with 1,000 to 100,000 memories (--large: a million)

@@ -89,11 +89,16 @@ pub fn questions(data: &Path) -> Result<Vec<Question>> {
 
 fn tell(programs: &Programs, scratch: &Scratch, home: &Path, times: Vec<Duration>) -> Result<()> {
     let median = Times::new("search", times).median_ms();
+    say(&format!("median of a search in a fresh process: {median:.1} ms, {}", Target::AtMost(50.0).beside(median)))?;
+    say(&size(programs, scratch, home)?)
+}
+
+/// What the archive takes.
+pub fn size(programs: &Programs, scratch: &Scratch, home: &Path) -> Result<String> {
     let status = scratch.json(programs, home, &["status"])?;
     let size = |key: &str| status["archive"][key].as_f64().unwrap_or_default();
     let share = size("index_bytes") / size("text_bytes").max(1.0) * 100.0;
-    say(&format!("median of a search in a fresh process: {median:.1} ms, {}", Target::AtMost(50.0).beside(median)))?;
-    say(&format!(
+    Ok(format!(
         "{:.1} MB of text in {:.1} MB; index {share:.1} % of the text, {}",
         size("text_bytes") / 1e6,
         size("bytes") / 1e6,

@@ -1,6 +1,7 @@
 //! What of a transcript's line may be stored: everything but secrets, private passages, private files, other projects
 //! that the user opted out, and the contents of files that were not asked for.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
@@ -8,6 +9,7 @@ use std::path::Path;
 use cerberus_agents::conversation::parts;
 use cerberus_agents::conversation::reduce::{KeepFiles, Reducer};
 use cerberus_os::home::Home;
+use cerberus_record::clean::tag::Passages;
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::{Event, FileTouch, Location, Outcome, ToolUse, Touch};
 use cerberus_store::project::opted_out::OptedOut;
@@ -30,6 +32,9 @@ const OWN_NAME: char = '\u{fdd0}';
 
 /// A name that is shorter is left as it is.
 const SESSION_BYTES_MIN: usize = 8;
+
+/// How what is meant for a terminal begins.
+const ESCAPE: char = '\u{1b}';
 
 /// How much text of a line is remembered with what is left of it, and how much a text must have to be worth that.
 const CLEANED_BYTES_MAX: usize = 1024 * 1024;
@@ -67,6 +72,8 @@ impl<'h> LineCleaner<'h> {
 
     /// The line as it is stored, and what is indexed of it.
     pub fn line(&self, reducer: &mut Reducer, line: &mut Value) -> StoredLine {
+        // First, because they may stand in the middle of a name or a secret.
+        remove_escapes(line);
         reducer.reduce(line);
         self.clean("", line);
         self.cleaned.take();
@@ -97,7 +104,18 @@ impl<'h> LineCleaner<'h> {
     fn clean(&self, key: &str, value: &mut Value) {
         match value {
             Value::String(text) => self.clean_text(key, text),
-            Value::Array(all) => all.iter_mut().for_each(|value| self.clean(key, value)),
+            Value::Array(all) => {
+                // A private passage may begin in one piece of a message and end in another.
+                let mut passages = Passages::default();
+                for value in all {
+                    if let Some(Value::String(text)) = value.get_mut("text")
+                        && let Cow::Owned(rest) = passages.outside(text)
+                    {
+                        *text = rest;
+                    }
+                    self.clean(key, value);
+                }
+            }
             Value::Object(object) => object.iter_mut().for_each(|(key, value)| self.clean(key, value)),
             _ => {}
         }
@@ -197,6 +215,45 @@ impl<'h> LineCleaner<'h> {
     fn hidden<'a>(&self, event: &Event<'a>) -> Option<Event<'a>> {
         self.opted_out.hidden_at(&self.location, event)
     }
+}
+
+/// Takes out what only says to a terminal how to show the rest: colours, links.
+fn remove_escapes(value: &mut Value) {
+    match value {
+        Value::String(text) if text.contains(ESCAPE) => *text = without_escapes(text),
+        // JSON in a text.
+        Value::String(text) if text.starts_with(['{', '[']) && text.contains("\\u001b") => {
+            if let Ok(mut inner) = serde_json::from_slice::<Value>(text.as_bytes()) {
+                remove_escapes(&mut inner);
+                *text = inner.to_string();
+            }
+        }
+        Value::Array(all) => all.iter_mut().for_each(remove_escapes),
+        Value::Object(object) => object.values_mut().for_each(remove_escapes),
+        _ => {}
+    }
+}
+
+fn without_escapes(text: &str) -> String {
+    let mut pieces = text.split(ESCAPE);
+    let mut left = pieces.next().unwrap_or_default().to_string();
+    let mut is_link = false;
+    for piece in pieces {
+        let end = match piece.as_bytes().first() {
+            Some(b'[') => {
+                let end = piece.bytes().skip(1).position(|byte| !(0x20..0x40).contains(&byte));
+                end.map(|end| end + 1 + usize::from((0x40..0x7f).contains(&piece.as_bytes()[end + 1])))
+            }
+            // An address ends with a bell, or with an escape and a backslash.
+            Some(b']') => piece.find(['\u{7}', '\n']).map(|end| end + usize::from(piece[end..].starts_with('\u{7}'))),
+            Some(b'(' | b')') => Some(piece.ceil_char_boundary(2)),
+            Some(b'\\') if is_link => Some(1),
+            _ => Some(0),
+        };
+        is_link = piece.starts_with(']') && end.is_none();
+        left.push_str(end.map_or("", |end| &piece[end..]));
+    }
+    left
 }
 
 /// Whether a field holds an id, which looks like a secret: `uuid`, `parentUuid`, `tool_use_id`, `requestId`.

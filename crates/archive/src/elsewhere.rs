@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::erase::{remove_lines, words};
 use crate::error::ArchiveError;
+use crate::index::ArchiveIndex;
 use crate::segment::lock;
 use crate::segment::{BlockHead, segments};
 
@@ -45,6 +46,8 @@ pub fn forget(home: &Home, store: &Store) -> Result<(), ArchiveError> {
         return Ok(());
     }
     let _lock = lock(home)?;
+    // Whoever reads an index that is lost waits for the lock to make it anew.
+    ArchiveIndex::open_writable(home)?;
     let periods = periods(home)?;
     let new: Vec<_> = periods.iter().filter(|period| !known.periods.contains(period)).copied().collect();
     let (sessions, lost) = (store.known_sessions()?, LostTimes::of(home, store, new)?);

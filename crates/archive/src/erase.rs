@@ -4,7 +4,6 @@
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::fs;
-use std::io;
 
 use cerberus_agents::conversation::{parts, time_of};
 use cerberus_os::fault;
@@ -17,7 +16,7 @@ use serde_json::Value;
 use crate::error::ArchiveError;
 use crate::index::{self, ArchiveIndex, referred};
 use crate::segment::lock;
-use crate::segment::{self, Block, BlockHead, FoundBlock, each_block, segments};
+use crate::segment::{Block, BlockHead, FoundBlock, each_block, segments};
 use crate::terms::line_hash;
 use crate::write::stored_bytes;
 
@@ -147,7 +146,7 @@ fn unchanged(_: &BlockHead, _: Option<Timestamp>, line: &str) -> Option<String> 
 
 /// A line of JSON as the words in it: paths are not glued to what escapes a line break.
 pub fn words(line: &str) -> String {
-    line.replace("\\n", "\n").replace("\\t", "\t").replace("\\\"", "\"")
+    line.replace("\\n", "\n").replace("\\r", "\n").replace("\\t", "\t").replace("\\\"", "\"")
 }
 
 fn rewrite(home: &Home, is_removed: &dyn Fn(&BlockHead) -> bool, change: &Change) -> Result<(), ArchiveError> {
@@ -163,16 +162,17 @@ fn rewrite_held(home: &Home, is_removed: &dyn Fn(&BlockHead) -> bool, change: &C
     if segments(home)?.is_empty() {
         return Ok(());
     }
-    // What was set aside cannot be judged.
+    // What was set aside cannot be judged, nor what a killed process was writing.
     for entry in fs::read_dir(home.archive_dir())? {
         let path = entry?.path();
-        if path.extension().is_some_and(|ending| ending == "damaged") {
+        if path.extension().is_some_and(|ending| ending == "damaged" || ending == "tmp") {
             fs::remove_file(path)?;
         }
     }
     let shared = SharedLines::read(home, is_removed, change)?;
     let mut is_changed = false;
-    for (number, path) in segments(home)? {
+    // A line may refer to one in an older block: that is there until the newer one has the words itself.
+    for (number, path) in segments(home)?.into_iter().rev() {
         let (mut bytes, mut is_new) = (Vec::new(), false);
         each_block(home, number, &path, 0, |found| {
             match found {
@@ -333,14 +333,10 @@ pub fn rebuild(home: &Home) -> Result<u64, ArchiveError> {
         })?;
         if bad > 0 {
             damaged += bad;
-            let aside = path.with_extension("segment.damaged");
-            match fs::rename(&path, &aside) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
-                _ => {}
-            }
-            if !bytes.is_empty() {
-                home.replace(&segment::segment_path(home, number), &bytes)?;
-            }
+            // Its blocks are never in the copy alone: whoever is killed here does the same once more.
+            home.replace(&path.with_extension("segment.damaged"), &fs::read(&path)?)?;
+            fault::point("archive-aside")?;
+            home.replace(&path, &bytes)?;
         }
     }
     ArchiveIndex::open_writable(home)?;

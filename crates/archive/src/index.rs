@@ -19,11 +19,14 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
 use crate::conversation::Conversation;
 use crate::error::ArchiveError;
 use crate::segment::lock;
-use crate::segment::{self, BlockHead, BlockPlace, BlockText, FoundBlock, each_block, segments};
+use crate::segment::{self, Block, BlockHead, BlockPlace, BlockText, FoundBlock, each_block, segments};
 use crate::terms::{KINDS, LineTerms, PassageTerms};
 
 /// The number of the format. Another number is another file.
-const FILE: &str = "index-1.db";
+const FILE: &str = "index-2.db";
+
+/// How the files of every format begin.
+const FILES: &str = "index-";
 
 /// How long a writer or a reader waits for another.
 const BUSY: Duration = Duration::from_secs(5);
@@ -69,11 +72,18 @@ pub fn index_file(home: &Home) -> PathBuf {
     home.archive_dir().join(FILE)
 }
 
-/// Removes the index. The next writer makes it anew.
+/// Removes the index, also one that another version made. The next writer makes it anew.
 pub fn remove(home: &Home) -> io::Result<()> {
-    for ending in ["", "-wal", "-shm"] {
-        let path = home.archive_dir().join(format!("{FILE}{ending}"));
-        match fs::remove_file(&path) {
+    let entries = match fs::read_dir(home.archive_dir()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        if !entry.file_name().to_string_lossy().starts_with(FILES) {
+            continue;
+        }
+        match fs::remove_file(entry.path()) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
@@ -81,12 +91,16 @@ pub fn remove(home: &Home) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether there are segments and no index that can be read.
+/// Whether there are segments and no index of them that can be read.
 pub fn is_lost(home: &Home) -> Result<bool, ArchiveError> {
-    match ArchiveIndex::existing(home) {
-        Ok(None) => Ok(!segments(home)?.is_empty()),
+    let found = match ArchiveIndex::existing(home) {
+        Ok(None) => return Ok(!segments(home)?.is_empty()),
+        Ok(Some(index)) => index.cut_off(home),
+        Err(error) => Err(error),
+    };
+    match found {
         Err(error) if is_damage(&error) => Ok(true),
-        found => found.map(|_| false),
+        cut_off => Ok(!cut_off?.is_empty()),
     }
 }
 
@@ -148,9 +162,19 @@ impl ArchiveIndex {
     /// For writing, up to date with the segments. The caller holds the lock of the archive.
     pub fn open_writable(home: &Home) -> Result<ArchiveIndex, ArchiveError> {
         create_dir(&home.archive_dir())?;
+        if !index_file(home).exists() {
+            remove(home)?;
+        }
         let open = || {
-            let index = ArchiveIndex::create(home)?;
+            let mut index = ArchiveIndex::create(home)?;
+            let cut_off = index.cut_off(home)?;
+            if !cut_off.is_empty() {
+                drop(index);
+                remove(home)?;
+                index = ArchiveIndex::create(home)?;
+            }
             index.catch_up(home)?;
+            cut_off.into_iter().try_for_each(|(number, bytes)| index.set_cut_off(number, bytes))?;
             Ok(index)
         };
         open().or_else(|error| {
@@ -160,6 +184,28 @@ impl ArchiveIndex {
             remove(home)?;
             open()
         })
+    }
+
+    /// The segments of which less is there than was indexed, and how much is missing. What the index says of them would be
+    /// found in other blocks.
+    fn cut_off(&self, home: &Home) -> Result<Vec<(u32, u64)>, ArchiveError> {
+        let mut statement = self.connection.prepare("SELECT number, indexed_to FROM segment")?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let mut found = Vec::new();
+        for row in rows {
+            let (number, indexed_to): (u32, u64) = row?;
+            let length = fs::metadata(segment::segment_path(home, number)).map_or(0, |known| known.len());
+            if length < indexed_to {
+                found.push((number, indexed_to - length));
+            }
+        }
+        Ok(found)
+    }
+
+    fn set_cut_off(&self, number: u32, bytes: u64) -> Result<(), ArchiveError> {
+        let sql = "INSERT INTO segment VALUES (?1, 0, ?2) ON CONFLICT(number) DO UPDATE SET damaged = damaged + ?2";
+        self.connection.execute(sql, params![number, bytes])?;
+        Ok(())
     }
 
     fn create(home: &Home) -> Result<ArchiveIndex, ArchiveError> {
@@ -193,13 +239,16 @@ impl ArchiveIndex {
             }
             let mut torn_from = None;
             self.begin()?;
+            let is_torn = |from: u64| segment::is_torn(home, &path, from);
             each_block(home, number, &path, done, |found| {
                 match found {
                     FoundBlock::Block(place, block) => {
                         let terms = |line: &String| referred(line).is_none().then(|| LineTerms::of(line));
                         self.add(place, &block.head, block.lines.iter().map(terms))?;
                     }
-                    FoundBlock::Damaged { from, to } if to == length && Some(number) == last => torn_from = Some(from),
+                    FoundBlock::Damaged { from, to } if to == length && Some(number) == last && is_torn(from)? => {
+                        torn_from = Some(from);
+                    }
                     FoundBlock::Damaged { from, to } => self.set_damaged(number, from, to)?,
                 }
                 Ok(())
@@ -227,6 +276,15 @@ impl ArchiveIndex {
     /// How many bytes of the segments cannot be read.
     pub fn damaged_bytes(&self) -> Result<u64, ArchiveError> {
         Ok(self.connection.query_row("SELECT coalesce(sum(damaged), 0) FROM segment", [], |row| row.get(0))?)
+    }
+
+    /// How many bytes of the segments are not in the index: there was no room for it, or they are being written.
+    pub fn missing_bytes(&self, home: &Home) -> Result<u64, ArchiveError> {
+        let mut missing = 0;
+        for (number, path) in segments(home)? {
+            missing += fs::metadata(path)?.len().saturating_sub(self.indexed_to(number)?);
+        }
+        Ok(missing)
     }
 
     /// Indexes one block: the terms of its lines, `None` for one that another session had first, where it is found.
@@ -320,12 +378,23 @@ impl ArchiveIndex {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// The last block of a source.
-    pub fn last_block(&self, agent: Agent, session: &str, source: &str) -> Result<Option<BlockPlace>, ArchiveError> {
+    /// The last block of a source that can be read.
+    pub fn last_block(
+        &self,
+        home: &Home,
+        agent: Agent,
+        session: &str,
+        source: &str,
+    ) -> Result<Option<Block>, ArchiveError> {
         let sql = "SELECT segment, start, bytes FROM block WHERE source = ?3 AND conversation =
-            (SELECT id FROM conversation WHERE agent = ?1 AND session = ?2) ORDER BY block.id DESC LIMIT 1";
-        let named = params![agent.name(), session, source];
-        Ok(self.connection.prepare_cached(sql)?.query_row(named, block_place).optional()?)
+            (SELECT id FROM conversation WHERE agent = ?1 AND session = ?2) ORDER BY block.id DESC";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        for place in statement.query_map(params![agent.name(), session, source], block_place)? {
+            if let Some(block) = segment::block(home, place?)? {
+                return Ok(Some(block));
+            }
+        }
+        Ok(None)
     }
 
     /// What the archive has, newest first; of one session if it is named.

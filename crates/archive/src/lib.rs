@@ -21,4 +21,4 @@ pub mod write;
 
 pub use self::conversation::Conversation;
 pub use self::error::ArchiveError;
-pub use self::read::{conversations, damaged_bytes, find, lines};
+pub use self::read::{conversations, faults, find, lines};

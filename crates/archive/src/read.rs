@@ -22,9 +22,10 @@ pub fn conversations(home: &Home) -> Result<Vec<Conversation>, ArchiveError> {
     ArchiveIndex::open(home)?.map_or(Ok(Vec::new()), |index| index.conversations(None))
 }
 
-/// How many bytes of the archive cannot be read.
-pub fn damaged_bytes(home: &Home) -> Result<u64, ArchiveError> {
-    ArchiveIndex::open(home)?.map_or(Ok(0), |index| index.damaged_bytes())
+/// How many bytes of the archive cannot be read, and how many are not in its index.
+pub fn faults(home: &Home) -> Result<(u64, u64), ArchiveError> {
+    let Some(index) = ArchiveIndex::open(home)? else { return Ok((0, 0)) };
+    Ok((index.damaged_bytes()?, index.missing_bytes(home)?))
 }
 
 /// The cleaned lines of one of a conversation's transcripts, in their order. They are the agent's own JSON, so that the

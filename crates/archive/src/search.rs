@@ -14,13 +14,16 @@ use rusqlite::params;
 
 use crate::error::ArchiveError;
 use crate::index::{self, ArchiveIndex, LineReader, PassagePlace, is_damage};
-use crate::terms::{KINDS, passages};
+use crate::terms::{KINDS, PASSAGE_BYTES, passages};
 
 /// A term that more passages have says little; only the newest of those count.
 const HITS_MAX: usize = 30_000;
 
 /// How many passages are read.
 const READ_MAX: usize = 60;
+
+/// How many are read to find a phrase: of those that have its words, few may have them one after the other.
+const READ_FOR_PHRASE_MAX: usize = 500;
 
 /// How many of one conversation are read: others may be meant.
 const READ_PER_BLOCK_MAX: usize = 6;
@@ -71,12 +74,13 @@ fn found(home: &Home, query: &PassageQuery) -> Result<Vec<FoundPassage>, Archive
         return Ok(Vec::new());
     }
     let (hits, worths) = hits(&index, &asked)?;
-    let places = shortlist(&index, query, &hits, &worths)?;
+    let places = shortlist(&index, query, &asked, &hits, &worths)?;
     let mut reader = LineReader::new(home, &index);
-    let mut found: Vec<FoundPassage> = Vec::new();
+    let mut found: Vec<(PassagePlace, FoundPassage)> = Vec::new();
     for (place, share) in places {
         // The words of a passage can be no closer together than side by side.
-        if found.iter().filter(|better| better.score > share).count() >= query.limit {
+        let is_worse = |(_, better): &&(PassagePlace, FoundPassage)| better.score > share;
+        if found.iter().filter(is_worse).count() >= query.limit {
             break;
         }
         let Some((part, head)) = reader.part(&place)? else { continue };
@@ -86,11 +90,16 @@ fn found(home: &Home, query: &PassageQuery) -> Result<Vec<FoundPassage>, Archive
         }
         let score = share * (1.0 - NEAR + NEAR * nearness(&asked, text));
         let (agent, session, kind, at) = (head.agent, head.session, place.kind, place.at);
-        found.push(FoundPassage { agent, session, kind, at, text: text.to_string(), score });
+        found.push((place, FoundPassage { agent, session, kind, at, text: text.to_string(), score }));
     }
-    found.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.at.cmp(&a.at)));
-    found.truncate(query.limit);
-    Ok(found)
+    found.sort_by(|(_, a), (_, b)| b.score.total_cmp(&a.score).then(b.at.cmp(&a.at)));
+    let mut best: Vec<(PassagePlace, FoundPassage)> = Vec::new();
+    for (place, passage) in found {
+        if !best.iter().any(|(better, _)| better.is_beside(&place)) {
+            best.push((place, passage));
+        }
+    }
+    Ok(best.into_iter().map(|(_, passage)| passage).take(query.limit).collect())
 }
 
 /// The terms that each passage has, one bit each, and what each term is worth.
@@ -103,15 +112,29 @@ fn hits(index: &ArchiveIndex, asked: &Query) -> Result<(HashMap<i64, u32>, Vec<f
         worths.push(rarity(rows.len(), all));
         rows.into_iter().for_each(|row| *hits.entry(row).or_default() |= 1 << bit);
     }
+    // The words of a phrase may be those that every passage has.
+    let phrases: Vec<String> = asked.phrases.iter().flatten().map(|word| quoted(word)).collect();
+    if !phrases.is_empty() {
+        let having = matching(index, &phrases.join(" AND "))?;
+        hits = having.into_iter().map(|row| (row, hits.get(&row).copied().unwrap_or_default())).collect();
+    }
     Ok((hits, worths))
 }
 
 fn rows(index: &ArchiveIndex, term: &QueryTerm) -> Result<Vec<i64>, ArchiveError> {
-    let quoted = format!("\"{}\"", term.text.replace('"', "\"\""));
-    let matching = if term.wanted == WantedMatch::Beginning { format!("{quoted} *") } else { quoted };
+    let beginning = if term.wanted == WantedMatch::Beginning { " *" } else { "" };
+    matching(index, &format!("{}{beginning}", quoted(&term.text)))
+}
+
+fn quoted(word: &str) -> String {
+    format!("\"{}\"", word.replace('"', "\"\""))
+}
+
+/// The newest passages that match.
+fn matching(index: &ArchiveIndex, words: &str) -> Result<Vec<i64>, ArchiveError> {
     let sql = "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC LIMIT ?2";
     let mut statement = index.connection.prepare_cached(sql)?;
-    let rows = statement.query_map(params![matching, HITS_MAX], |row| row.get(0))?;
+    let rows = statement.query_map(params![words, HITS_MAX], |row| row.get(0))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
@@ -119,6 +142,7 @@ fn rows(index: &ArchiveIndex, term: &QueryTerm) -> Result<Vec<i64>, ArchiveError
 fn shortlist(
     index: &ArchiveIndex,
     query: &PassageQuery,
+    asked: &Query,
     hits: &HashMap<i64, u32>,
     worths: &[f64],
 ) -> Result<Vec<(PassagePlace, f64)>, ArchiveError> {
@@ -127,10 +151,14 @@ fn shortlist(
     let mut ranked: Vec<(f64, i64)> = hits.iter().map(|(row, bits)| (worth(*bits) / total, *row)).collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
     let is_meant = Meant::of(index, query)?;
+    let (read_max, per_block_max) = match asked.phrases.is_empty() {
+        true => (READ_MAX, READ_PER_BLOCK_MAX),
+        false => (READ_FOR_PHRASE_MAX, READ_FOR_PHRASE_MAX),
+    };
     let mut of_block: HashMap<i64, usize> = HashMap::new();
     let mut found = Vec::new();
     for (share, row) in ranked {
-        if found.len() >= READ_MAX.max(query.limit) {
+        if found.len() >= read_max.max(query.limit) {
             break;
         }
         let Some(place) = index.passage(row)? else { continue };
@@ -139,11 +167,19 @@ fn shortlist(
         }
         let count = of_block.entry(place.block).or_default();
         *count += 1;
-        if *count <= READ_PER_BLOCK_MAX {
+        if *count <= per_block_max {
             found.push((place, share));
         }
     }
     Ok(found)
+}
+
+impl PassagePlace {
+    /// Whether two passages share words, or are the same.
+    fn is_beside(&self, other: &PassagePlace) -> bool {
+        (self.block, self.line, self.part) == (other.block, other.line, other.part)
+            && self.start.abs_diff(other.start) <= PASSAGE_BYTES
+    }
 }
 
 /// The blocks that a query is about; all if `None`.

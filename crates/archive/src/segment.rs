@@ -197,8 +197,23 @@ pub fn block(home: &Home, place: BlockPlace) -> Result<Option<Block>, ArchiveErr
 }
 
 pub fn block_text(home: &Home, place: BlockPlace) -> Result<Option<BlockText>, ArchiveError> {
-    let mut file = home.open(&segment_path(home, place.segment), Access::Read)?;
+    let mut file = match home.open(&segment_path(home, place.segment), Access::Read) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
     Ok(read_at(&mut file, place.segment, place.offset)?.map(|(_, block)| block))
+}
+
+/// Whether a segment ends here with the beginning of a block, as a killed writer leaves it. Anything else is damage.
+pub fn is_torn(home: &Home, path: &Path, from: u64) -> io::Result<bool> {
+    let mut file = home.open(path, Access::Read)?;
+    let left = file.metadata()?.len().saturating_sub(from);
+    file.seek(SeekFrom::Start(from))?;
+    let mut frame = Vec::new();
+    file.take(FRAME_BYTES as u64).read_to_end(&mut frame)?;
+    let number = |at: usize| u64::from(u32::from_le_bytes([frame[at], frame[at + 1], frame[at + 2], frame[at + 3]]));
+    let begins = MAGIC.iter().zip(&frame).all(|(magic, byte)| magic == byte);
+    Ok(begins && (frame.len() < FRAME_BYTES || left < FRAME_BYTES as u64 + number(4) + number(8)))
 }
 
 fn read_at(

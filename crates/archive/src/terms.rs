@@ -7,7 +7,10 @@ use cerberus_record::time::Timestamp;
 use cerberus_text::terms::index_terms;
 
 /// How much text a passage has. Words that are further apart are not found together.
-const PASSAGE_BYTES: usize = 1_500;
+pub const PASSAGE_BYTES: usize = 1_500;
+
+/// How much of the next passage belongs to one: words that stand together are found together.
+const SHARED_BYTES: usize = 120;
 
 /// The kinds of parts that are searched, by number. The number is stored.
 pub const KINDS: [PartKind; 6] =
@@ -78,17 +81,49 @@ fn words_of(text: &str) -> String {
     words.join(" ")
 }
 
-/// The passages of a text, each with its offset. They end with a line where they can.
+/// The passages of a text, each with its offset. They end with a line where they can, else with a word.
 pub fn passages(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut start = 0;
     std::iter::from_fn(move || {
         let rest = text.get(start..).filter(|rest| !rest.is_empty())?;
-        let mut end = rest.floor_char_boundary(PASSAGE_BYTES);
-        if end < rest.len() {
-            end = rest[..end].rfind('\n').map_or(end, |line| line + 1);
+        let longest = rest.floor_char_boundary(PASSAGE_BYTES);
+        if longest == rest.len() {
+            start = text.len();
+            return Some((text.len() - rest.len(), rest));
         }
-        let found = (start, &rest[..end]);
+        let end = rest[..longest].rfind('\n').or_else(|| rest[..longest].rfind(' ')).map_or(longest, |at| at + 1);
+        let shared = &rest[end..rest.floor_char_boundary(end + SHARED_BYTES)];
+        let shared = if end + shared.len() == rest.len() {
+            shared.len()
+        } else {
+            shared.rfind([' ', '\n']).unwrap_or(shared.len())
+        };
+        let found = (start, &rest[..end + shared]);
         start += end;
         Some(found)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_passage_cuts_no_word_and_words_that_stand_together_are_in_one() {
+        let words: Vec<String> = (0..2_000).map(|number| format!("word{number}")).collect();
+        for between in [" ", "\n"] {
+            let text = words.join(between);
+            let all: Vec<(usize, &str)> = passages(&text).collect();
+            assert!(all.iter().all(|(start, shown)| text[*start..].starts_with(shown)), "{all:?}");
+            assert!(all.iter().all(|(_, shown)| shown.len() <= PASSAGE_BYTES + SHARED_BYTES));
+            for three in words.windows(3) {
+                let phrase = three.join(between);
+                assert!(all.iter().any(|(_, shown)| shown.contains(&phrase)), "{phrase}");
+            }
+        }
+        // No spaces, and characters of several bytes.
+        let text = "東京".repeat(2_000);
+        assert!(passages(&text).all(|(start, shown)| text[start..].starts_with(shown)));
+        assert_eq!(passages("").count(), 0);
+    }
 }

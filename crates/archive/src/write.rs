@@ -38,7 +38,10 @@ const SLACK_MILLIS: i64 = 5_000;
 const WAITING_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// What a line costs that waits, besides its text.
-const WAITING_LINE_BYTES: usize = 64;
+const WAITING_LINE_BYTES: usize = 96;
+
+/// And a call that has no result yet.
+const OPEN_CALL_BYTES: usize = 128;
 
 /// What is added until it is made durable.
 const COMMIT_BYTES: u64 = 16 * 1024 * 1024;
@@ -128,10 +131,8 @@ impl<'h> Archive<'h> {
 
     fn known(&self, source: &Source) -> Result<Option<BlockHead>, ArchiveError> {
         let path = source.path.to_string_lossy();
-        match self.index.last_block(source.agent, source.session, &path)? {
-            Some(place) => Ok(segment::block(self.home, place)?.map(|block| block.head)),
-            None => Ok(None),
-        }
+        let last = self.index.last_block(self.home, source.agent, source.session, &path)?;
+        Ok(last.map(|block| block.head))
     }
 
     fn add_lines(&mut self, reading: &Reading, pieces: &mut dyn Iterator<Item = Piece>) -> Result<u64, ArchiveError> {
@@ -158,21 +159,15 @@ impl<'h> Archive<'h> {
             let ReadPiece { lines, mark } = piece?;
             adding.mark = mark;
             for ReadLine { at, is_prompt, line, to, open } in lines {
-                adding.open = open.unwrap_or(adding.open);
                 let is_known = after.is_some()
                     && (stored.binary_search(&line.terms.hash).is_ok() || at.is_none_or(|at| Some(at) < after));
-                adding.recorded.push(at, is_prompt, (!is_known).then_some(line), to);
-                for (at, line, to) in adding.recorded.take() {
-                    adding.line(self, at, line, to)?;
-                    if adding.bytes >= BLOCK_TEXT_BYTES {
-                        adding.flush(self)?;
-                    }
-                }
+                let line = (!is_known).then_some(line);
+                adding.recorded.push(is_prompt, WaitingLine { at, line, to, open });
+                adding.ready(self)?;
             }
         }
-        for (at, line, to) in adding.recorded.finish() {
-            adding.line(self, at, line, to)?;
-        }
+        adding.recorded.settle(i64::MAX);
+        adding.ready(self)?;
         adding.flush(self)?;
         Ok(adding.added)
     }
@@ -264,14 +259,22 @@ struct Adding<'a> {
 }
 
 impl Adding<'_> {
-    fn line(
-        &mut self,
-        archive: &Archive,
-        at: Option<Timestamp>,
-        line: Option<StoredLine>,
-        to: u64,
-    ) -> Result<(), ArchiveError> {
+    /// Adds the lines that need not wait any more.
+    fn ready(&mut self, archive: &mut Archive) -> Result<(), ArchiveError> {
+        for line in self.recorded.take() {
+            self.line(archive, line)?;
+            if self.bytes >= BLOCK_TEXT_BYTES {
+                self.flush(archive)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, archive: &Archive, WaitingLine { at, line, to, open }: WaitingLine) -> Result<(), ArchiveError> {
         self.to = to;
+        if let Some(open) = open {
+            self.open = open;
+        }
         let Some(line) = line else { return Ok(()) };
         self.first_at = self.first_at.or(at);
         self.last_at = self.last_at.max(at);
@@ -314,8 +317,16 @@ impl Adding<'_> {
     }
 }
 
-/// When a line was written, the line if it is stored, and where it ends.
-type WaitingLine = (Option<Timestamp>, Option<StoredLine>, u64);
+/// A line that was read.
+struct WaitingLine {
+    at: Option<Timestamp>,
+    /// The line itself, if it is stored.
+    line: Option<StoredLine>,
+    /// Where it ends.
+    to: u64,
+    /// The calls without a result after it, if it changed them.
+    open: Option<BTreeMap<String, Call>>,
+}
 
 /// Holds lines back until it is known that their turn was recorded as late as they are.
 struct Recorded<'a> {
@@ -332,14 +343,15 @@ impl<'a> Recorded<'a> {
         Recorded { times, waiting: Vec::new(), bytes: 0, ready: Vec::new(), is_turn: true }
     }
 
-    fn push(&mut self, at: Option<Timestamp>, is_prompt: bool, line: Option<StoredLine>, to: u64) {
-        if let Some(at) = at.filter(|_| is_prompt) {
+    fn push(&mut self, is_prompt: bool, line: WaitingLine) {
+        if let Some(at) = line.at.filter(|_| is_prompt) {
             self.settle(at.millis() - 1);
             let near = |time: &Timestamp| (time.millis() - at.millis()).abs() <= SLACK_MILLIS;
             self.is_turn = self.times.iter().any(near);
         }
-        self.bytes += WAITING_LINE_BYTES + line.as_ref().map_or(0, |line| line.text.len());
-        self.waiting.push((at, line, to));
+        let open_bytes = line.open.as_ref().map_or(0, |open| open.len() * OPEN_CALL_BYTES);
+        self.bytes += WAITING_LINE_BYTES + open_bytes + line.line.as_ref().map_or(0, |line| line.text.len());
+        self.waiting.push(line);
         if self.bytes > WAITING_BYTES_MAX {
             self.settle(i64::MAX);
         }
@@ -352,21 +364,17 @@ impl<'a> Recorded<'a> {
             .partition_point(|time| time.millis() <= until)
             .checked_sub(1)
             .map(|last| self.times[last].millis());
-        for (at, line, to) in self.waiting.drain(..) {
+        for mut line in self.waiting.drain(..) {
             let is_recorded =
-                self.is_turn && at.is_none_or(|at| last.is_some_and(|last| at.millis() <= last + SLACK_MILLIS));
-            self.ready.push((at, line.filter(|_| is_recorded), to));
+                self.is_turn && line.at.is_none_or(|at| last.is_some_and(|last| at.millis() <= last + SLACK_MILLIS));
+            line.line = line.line.filter(|_| is_recorded);
+            self.ready.push(line);
         }
         self.bytes = 0;
     }
 
     fn take(&mut self) -> Vec<WaitingLine> {
         std::mem::take(&mut self.ready)
-    }
-
-    fn finish(&mut self) -> Vec<WaitingLine> {
-        self.settle(i64::MAX);
-        self.take()
     }
 }
 
@@ -396,7 +404,7 @@ mod tests {
     fn what_waits_for_a_record_is_bounded_also_where_no_text_is_stored() {
         let mut recorded = Recorded::new(&[]);
         for to in 0..(2 * WAITING_BYTES_MAX / WAITING_LINE_BYTES) as u64 {
-            recorded.push(None, false, None, to);
+            recorded.push(false, WaitingLine { at: None, line: None, to, open: None });
             recorded.take();
         }
         assert!(recorded.waiting.len() <= WAITING_BYTES_MAX / WAITING_LINE_BYTES, "{}", recorded.waiting.len());

@@ -2,6 +2,7 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
 use cerberus_agents::conversation::PartKind;
 use cerberus_archive::search::{FoundPassage, PassageQuery};
@@ -10,6 +11,7 @@ use cerberus_record::clean::text::line;
 use cerberus_record::id::SessionId;
 use cerberus_record::time::Timestamp;
 use cerberus_store::browse::search::{self, SearchHit, SearchQuery};
+use cerberus_store::project::{identity, privacy};
 use cerberus_store::sessions::caller;
 use cerberus_store::view::{SessionRow, Store};
 
@@ -86,7 +88,8 @@ fn find(context: &Context, store: &Store, query: &SearchQuery, file: Option<&str
     Ok(found.into_iter().filter_map(hit).collect())
 }
 
-/// Adds passages to what was found in the view, best first, and leaves out the question itself.
+/// Adds passages to what was found in the view, best first, and leaves out the question itself and projects that the user
+/// opted out since.
 pub fn added(
     context: &Context,
     store: &Store,
@@ -108,6 +111,13 @@ pub fn added(
     if let Some((row, since)) = this_turn(context, store)? {
         hits.retain(|hit| hit.at < since || hit.session.as_ref().is_none_or(|session| session.row != row));
     }
+    let mut shut: HashMap<String, bool> = HashMap::new();
+    hits.retain(|hit| {
+        let Some(session) = &hit.session else { return true };
+        let is_shut =
+            |root: &str| privacy::permanent_block(&context.home, &identity::locate(Path::new(root))).is_some();
+        !*shut.entry(session.root.clone()).or_insert_with_key(|root| is_shut(root))
+    });
     hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.at.cmp(&a.at)));
     let mut shown: HashMap<i64, usize> = HashMap::new();
     hits.retain(|hit| {

@@ -166,7 +166,7 @@ pub fn awaited(tool: &str, arguments: &Value) -> Call {
     };
     let patched = || plain.contains("patch").then(|| changed_text(arguments)).flatten();
     let file = file.or_else(|| patched().map(|patch| patch::first_file(&patch).unwrap_or_default()));
-    Call { tool: tool.to_string(), file, is_private: false }
+    Call { tool: tool.to_string(), file, ..Call::default() }
 }
 
 fn changed_text(arguments: &Value) -> Option<String> {
@@ -233,4 +233,7 @@ pub struct Call {
     /// It names something private. Its answer is not kept.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_private: bool,
+    /// A call that waits longer has a smaller number.
+    #[serde(default)]
+    pub number: u64,
 }

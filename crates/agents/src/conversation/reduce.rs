@@ -31,7 +31,7 @@ const REFERRED: &str = "--- Content from referenced files ---";
 /// What stands for what is private.
 const PRIVATE: &str = "[private]";
 
-/// How many calls may wait for their answers. Answers to calls that are not known are cut.
+/// How many calls may wait for their answers; the oldest go first. Answers to calls that are not known are cut.
 const OPEN_MAX: usize = 256;
 
 /// Fields of the line that repeat an answer for the client's screen.
@@ -141,10 +141,12 @@ impl<'p> Reducer<'p> {
     }
 
     fn wait_for(&mut self, id: String, call: Call) {
-        if self.open.len() >= OPEN_MAX {
-            self.open.clear();
+        let number = self.open.values().map(|call| call.number).max().map_or(0, |last| last + 1);
+        let oldest = self.open.iter().min_by_key(|(_, call)| call.number).map(|(id, _)| id.clone());
+        if let Some(oldest) = oldest.filter(|_| self.open.len() >= OPEN_MAX) {
+            self.open.remove(&oldest);
         }
-        self.open.insert(id, call);
+        self.open.insert(id, Call { number, ..call });
     }
 
     /// An answer to a call that is not known may be anything.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 /// How many calls may wait for their answer, and how long they may be together. The oldest go first.
-const PENDING_MAX: usize = 256;
+const PENDING_MAX: usize = 4_096;
 const PENDING_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// Calls that have no answer yet, oldest first.

@@ -98,6 +98,9 @@ fn in_background(context: &Context) -> Result<()> {
 /// Removes what is older or more than the settings allow.
 fn expire(context: &Context) -> Result<()> {
     let limits = context.config()?.archive;
+    if limits.retention.is_none() && limits.max_size.is_none() {
+        return Ok(());
+    }
     let before = limits.oldest(context.clock.now);
     Ok(archive::erase::expire(&context.home, before, limits.max_size.map(|size| size.bytes))?)
 }
@@ -113,10 +116,21 @@ pub fn imported(context: &Context, store: &Store, files: &[(Agent, std::path::Pa
         update.finish().map(drop)
     };
     if let Err(error) = run() {
-        failures::note(&context.home, context.clock.now, FAILURE, &error);
-        render::talk(&format!("cerberus: the conversations could not be archived: {error}"));
+        tell_failure(context, &error);
     }
     Ok(())
+}
+
+fn tell_failure(context: &Context, error: &dyn std::fmt::Display) {
+    failures::note(&context.home, context.clock.now, FAILURE, error);
+    render::talk(&format!("cerberus: the conversations could not be archived: {error}"));
+}
+
+/// Removes what an import added beyond the settings. An import does not fail because of it.
+pub fn expire_imported(context: &Context) {
+    if let Err(failure) = expire(context) {
+        tell_failure(context, &failure.error);
+    }
 }
 
 /// Says that what is asked takes a while: the index of the archive is gone.
@@ -183,6 +197,8 @@ pub struct ArchiveHoldings {
     bytes: u64,
     index_bytes: u64,
     damaged_bytes: u64,
+    /// What is not in the index.
+    missing_bytes: u64,
     is_off: bool,
 }
 
@@ -190,12 +206,14 @@ impl ArchiveHoldings {
     pub fn of(context: &Context) -> Result<ArchiveHoldings> {
         let all = archive::conversations(&context.home)?;
         let (bytes, index_bytes) = write::stored_bytes(&context.home);
+        let (damaged_bytes, missing_bytes) = archive::faults(&context.home)?;
         Ok(ArchiveHoldings {
             conversations: all.len(),
             text_bytes: all.iter().map(|one| one.text_bytes).sum(),
             bytes,
             index_bytes,
-            damaged_bytes: archive::damaged_bytes(&context.home)?,
+            damaged_bytes,
+            missing_bytes,
             is_off: context.config().is_ok_and(|config| config.archive.keep == KeepInArchive::Nothing),
         })
     }
@@ -203,7 +221,8 @@ impl ArchiveHoldings {
     pub fn json(&self) -> serde_json::Value {
         json!({
             "conversations": self.conversations, "text_bytes": self.text_bytes, "bytes": self.bytes,
-            "index_bytes": self.index_bytes, "damaged_bytes": self.damaged_bytes, "is_off": self.is_off,
+            "index_bytes": self.index_bytes, "damaged_bytes": self.damaged_bytes, "missing_bytes": self.missing_bytes,
+            "is_off": self.is_off,
         })
     }
 
@@ -212,15 +231,19 @@ impl ArchiveHoldings {
             0 => String::new(),
             bytes => format!(", {} damaged: run `cerberus doctor --rebuild`", render::bytes(bytes)),
         };
+        let missing = match self.missing_bytes {
+            0 => String::new(),
+            bytes => format!(", {} not in the index yet: `cerberus archive` adds it", render::bytes(bytes)),
+        };
         match (self.is_off, self.conversations) {
             (true, 0) => "off".to_string(),
             (true, _) => format!(
                 "off; it still takes {}, `cerberus archive --delete` removes it",
                 render::bytes(self.bytes + self.index_bytes)
             ),
-            (false, 0) if self.damaged_bytes == 0 => "empty".to_string(),
+            (false, 0) if self.damaged_bytes + self.missing_bytes == 0 => "empty".to_string(),
             (false, _) => format!(
-                "{}, {} ({} of text), index {}{damaged}",
+                "{}, {} ({} of text), index {}{damaged}{missing}",
                 render::count(self.conversations, "conversation"),
                 render::bytes(self.bytes),
                 render::bytes(self.text_bytes),

@@ -133,6 +133,7 @@ impl ImportArgs {
             },
         )?;
         drop(progress);
+        archive::expire_imported(context);
         // What the user said in these sessions is proposed at once.
         distill::distill(&context.keeper(&context.located()), &context.agent_surroundings(), &mut store)?;
         let located = project.unwrap_or_else(|| context.located());

@@ -1,9 +1,10 @@
-use std::io;
-use std::path::Path;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use cerberus_agents::conversation::reduce::NOT_KEPT;
 use cerberus_agents::settings::shell_word;
+use cerberus_archive::Conversation;
 use cerberus_record::id::Agent;
 use cerberus_store::import::files;
 use cerberus_store::import::place::{TranscriptPlace, mend, places, put_transcript, transcript_place};
@@ -17,6 +18,9 @@ use super::resume_in::OtherAgentArgs;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
+
+/// How much of a transcript is read to see whose it is.
+const BEGINNING_BYTES: u64 = 64 * 1024;
 
 /// Continue a session, in its own agent or in another one
 ///
@@ -87,7 +91,14 @@ fn in_its_own(context: &Context, store: &Store, session: &SessionRow, is_run: bo
     let missing = || anyhow::anyhow!("session {} was not run by an agent that can resume it", session.id);
     let words = words.ok_or_else(missing).hint(format!("`cerberus show {}` shows it", session.id))?;
     let program = &words[0];
-    match transcript_place(&context.agent_surroundings(), session) {
+    let place = match transcript_place(&context.agent_surroundings(), session) {
+        Some(TranscriptPlace::Gone { looked_for: Some(looked_for) }) => Some(match imported_from(context, session)? {
+            Some(lies) => TranscriptPlace::Elsewhere { lies, looked_for },
+            None => TranscriptPlace::Gone { looked_for: Some(looked_for) },
+        }),
+        place => place,
+    };
+    match place {
         None | Some(TranscriptPlace::Found) => {}
         Some(TranscriptPlace::Elsewhere { lies, looked_for }) if is_run => {
             let copied = files::reader(&lies)
@@ -105,15 +116,40 @@ fn in_its_own(context: &Context, store: &Store, session: &SessionRow, is_run: bo
         Some(TranscriptPlace::Gone { looked_for }) => {
             match restored(context, store, session, looked_for.as_deref(), is_run)? {
                 Some(done) => render::talk(&done),
-                None => render::talk(&format!(
-                    "cerberus: the transcript of session {id} is not on this machine, so {program} may not find it; \
-                 `cerberus resume {id} --in AGENT` starts a new session with what is known of it",
-                    id = session.id
-                )),
+                None => {
+                    let id = &session.id;
+                    let is_archived = looked_for.is_none() && archived(context, session)?.is_some();
+                    let why = match is_archived {
+                        true => format!(
+                            "is gone, and cannot be put back where {program} keeps it; `cerberus show {id} --full` prints it"
+                        ),
+                        false => format!("is not on this machine, so {program} may not find it"),
+                    };
+                    render::talk(&format!(
+                        "cerberus: the transcript of session {id} {why}; `cerberus resume {id} --in AGENT` starts a new \
+                         session with what is known of it"
+                    ));
+                }
             }
         }
     }
     Ok(AgentStart { words, cwd: session.cwd.clone(), has_handoff: false })
+}
+
+/// The transcript that a session was imported from, if it is still there.
+fn imported_from(context: &Context, session: &SessionRow) -> Result<Option<PathBuf>> {
+    let name = session.agent_session_id.as_bytes();
+    let is_of_session = |path: &PathBuf| {
+        let mut beginning = Vec::new();
+        let read = files::reader(path).and_then(|file| file.take(BEGINNING_BYTES).read_to_end(&mut beginning));
+        read.is_ok() && beginning.windows(name.len()).any(|found| found == name)
+    };
+    Ok(archived(context, session)?.and_then(|kept| kept.sources.into_iter().next()).filter(is_of_session))
+}
+
+fn archived(context: &Context, session: &SessionRow) -> Result<Option<Conversation>> {
+    let Some(agent) = Agent::from_name(&session.agent) else { return Ok(None) };
+    Ok(cerberus_archive::find(&context.home, agent, &session.agent_session_id)?)
 }
 
 /// Puts a transcript that is gone back from the archive, and says so; `None` if the archive does not have it.

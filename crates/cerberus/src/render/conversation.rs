@@ -24,7 +24,7 @@ pub fn turns(parts: Vec<Part>) -> Vec<Turn> {
     for part in parts {
         match part.kind {
             PartKind::Note => continue,
-            PartKind::Prompt => {
+            PartKind::Prompt if !turns.last().is_some_and(|turn| is_more(turn, &part)) => {
                 number += 1;
                 turns.push(Turn { number, parts: vec![part] });
             }
@@ -35,6 +35,11 @@ pub fn turns(parts: Vec<Part>) -> Vec<Turn> {
         }
     }
     turns
+}
+
+/// Whether a prompt is another piece of the one that the turn began with.
+fn is_more(turn: &Turn, part: &Part) -> bool {
+    part.at.is_some() && turn.parts.iter().all(|earlier| earlier.kind == PartKind::Prompt && earlier.at == part.at)
 }
 
 pub fn lines(screen: &Screen, local: &LocalTime, title: &str, turns: &[Turn]) -> Vec<Line> {
@@ -51,7 +56,7 @@ pub fn lines(screen: &Screen, local: &LocalTime, title: &str, turns: &[Turn]) ->
 }
 
 fn shown(screen: &Screen, part: &Part) -> Vec<Line> {
-    let text = printable(part.text.trim_end());
+    let text = text_of(part);
     let rows_of = |before: &str, style: Style| {
         let room = screen.room().saturating_sub(before.len()).max(20);
         let rows = text.lines().flat_map(|line| fitting(line, room)).collect::<Vec<_>>();
@@ -69,6 +74,11 @@ fn shown(screen: &Screen, part: &Part) -> Vec<Line> {
         }
         PartKind::Output | PartKind::Error | PartKind::Note => folded(rows_of("    | ", Style::Faint)),
     }
+}
+
+/// The text of a part. A carriage return, with which a command writes over its line, ends the line.
+fn text_of(part: &Part) -> String {
+    printable(&part.text.trim_end().replace("\r\n", "\n").replace('\r', "\n")).into_owned()
 }
 
 /// A line that fits keeps its indentation.
@@ -98,7 +108,7 @@ pub fn markdown(local: &LocalTime, title: &str, turns: &[Turn]) -> String {
         let at = turn.parts.iter().find_map(|part| part.at).map(|at| local.when(at)).unwrap_or_default();
         text.push_str(&format!("\n## Turn {} ({at})\n", turn.number));
         for part in &turn.parts {
-            let said = printable(part.text.trim_end());
+            let said = text_of(part);
             text.push_str(&match part.kind {
                 PartKind::Prompt => format!("\n{}\n", quoted(&said)),
                 PartKind::Message => format!("\n{said}\n"),

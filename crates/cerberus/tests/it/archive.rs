@@ -1,6 +1,7 @@
 //! The archive: what was said, run and printed outlives its transcript, and nothing that must not be kept is in it.
 
 mod lasting;
+mod odd;
 
 use std::fs;
 use std::path::PathBuf;
@@ -374,4 +375,13 @@ fn a_full_disk_stops_the_archive_and_nothing_else() {
     assert!(command.output().unwrap().status.success());
     let failures = env.json(&["status"])["failures"].to_string();
     assert!(failures.contains("archive") && failures.contains("No space left"), "{failures}");
+    // Nor was there room for the note, or for the index.
+    fs::remove_file(env.home().join("failures.jsonl")).unwrap();
+    let mut command = env.command();
+    command.arg("archive").env("CERBERUS_FAULT", "archive-synced=kill");
+    assert!(!command.output().unwrap().status.success());
+    let status = env.ok(&["status"]);
+    assert!(status.contains("not in the index yet: `cerberus archive` adds it"), "{status}");
+    env.ok(&["archive"]);
+    assert!(!env.ok(&["status"]).contains("not in the index yet"));
 }

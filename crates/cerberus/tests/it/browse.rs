@@ -247,6 +247,7 @@ fn a_transcript_that_was_deleted_is_put_back_from_the_archive() {
         [line("x1", "aaaa-1-6", &thought), line("x2", "x1", &json!([{"type": "text", "text": "Both pass now."}]))];
     import(&env, "a", &transcript("aaaa-1", 19, "write the checkpoint tests", "tests/e2e.rs", &more));
     env.ok(&["archive"]);
+    fs::remove_file(env.root().join("a.jsonl")).unwrap();
     let printed = env.run(&["resume", "20260119", "--print"]);
     assert!(String::from_utf8_lossy(&printed.stderr).contains("put back from the archive"), "{printed:?}");
     let place = env.root().join("user/.claude/projects").join(claude_folder(&env)).join("aaaa-1.jsonl");
@@ -268,6 +269,22 @@ fn a_transcript_that_was_deleted_is_put_back_from_the_archive() {
     assert!(!text.contains("thinking"), "a thought without its signature would be refused: {text}");
     let last: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
     assert_eq!(last["parentUuid"], "aaaa-1-6", "the line after it follows the one before it");
+}
+
+#[test]
+fn a_transcript_is_taken_from_where_it_was_imported_while_it_is_there() {
+    let env = env();
+    let text = transcript("aaaa-1", 19, "write the checkpoint tests", "tests/e2e.rs", &[]);
+    import(&env, "a", &text);
+    let looked_for = env.root().join("user/.claude/projects").join(claude_folder(&env)).join("aaaa-1.jsonl");
+    let output = with_program(&env, "claude", &["resume", "20260119"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("copied its transcript to"), "{output:?}");
+    assert_eq!(fs::read_to_string(&looked_for).unwrap(), text, "with the contents of files");
+    // Another session is there by now.
+    fs::remove_file(&looked_for).unwrap();
+    fs::write(env.root().join("a.jsonl"), text.replace("aaaa-1", "bbbb-2")).unwrap();
+    let output = with_program(&env, "claude", &["resume", "20260119"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("put its transcript back from the archive"), "{output:?}");
 }
 
 /// Runs the command with a program of this name on PATH, which prints where and how it was started.

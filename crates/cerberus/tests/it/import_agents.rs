@@ -280,6 +280,21 @@ fn a_subagents_chat_belongs_to_the_session_that_started_it() {
 }
 
 #[test]
+fn what_cannot_be_put_back_for_its_agent_is_said() {
+    let env = env();
+    let (root, chat) = (env.project(), ".gemini/tmp/hydra/chats/session-2026-s1.jsonl");
+    keep(&env, ".gemini/tmp/hydra/.project_root", root.to_str().unwrap());
+    let chat = keep(&env, chat, &gemini("s1", root.to_str().unwrap()));
+    env.ok(&["import", "gemini"]);
+    std::fs::remove_file(chat).unwrap();
+    let output = env.run(&["resume", "--print"]);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("cannot be put back where gemini keeps it; `cerberus show"), "{told}");
+    assert!(told.contains("--in AGENT` starts a new session"), "{told}");
+    assert!(env.ok(&["show", "--full"]).contains("All done."));
+}
+
+#[test]
 fn opencodes_own_database_is_read_where_it_lies() {
     let env = env();
     let path = env.root().join("data/opencode/opencode.db");

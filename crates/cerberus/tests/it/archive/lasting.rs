@@ -57,7 +57,7 @@ fn a_transcript_is_read_in_less_memory_than_it_has() {
 }
 
 fn damage(env: &TestEnv, how: &str) {
-    let index = env.home().join("archive/index-1.db");
+    let index = env.home().join("archive/index-2.db");
     match how {
         "lost" => fs::remove_file(&index).unwrap(),
         "no database" => fs::write(&index, "no database at all, and long enough to be read as one").unwrap(),
@@ -68,7 +68,7 @@ fn damage(env: &TestEnv, how: &str) {
         }
     }
     for ending in ["-wal", "-shm"] {
-        let _ = fs::remove_file(env.home().join(format!("archive/index-1.db{ending}")));
+        let _ = fs::remove_file(env.home().join(format!("archive/index-2.db{ending}")));
     }
 }
 
@@ -80,11 +80,7 @@ fn a_search_makes_a_lost_or_damaged_index_anew() {
         damage(&env, how);
         let output = env.run(&["search", "waits glockenspiel nothing", "--json"]);
         let told = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(
-            told.contains("the index of the archive is lost or damaged"),
-            how != "damaged pages",
-            "{how}: {told}"
-        );
+        assert!(told.contains("the index of the archive is lost or damaged"), "{how}: {told}");
         assert_eq!(found(&env, &["waits glockenspiel nothing"])[0].0, "output", "{how}");
         assert!(env.ok(&["show", "--full"]).contains("blocks it."), "{how}");
         assert_eq!(env.run(&["search", "celesta"]).stderr, b"", "{how}: it is there again");
