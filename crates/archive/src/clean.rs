@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::path::Path;
 
 use cerberus_agents::conversation::parts;
@@ -12,6 +11,7 @@ use cerberus_os::home::Home;
 use cerberus_record::clean::tag::Passages;
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::{Event, FileTouch, Location, Outcome, ToolUse, Touch};
+use cerberus_record::map::FastMap;
 use cerberus_store::project::opted_out::OptedOut;
 use serde_json::Value;
 
@@ -54,7 +54,15 @@ pub(crate) struct LineCleaner<'h> {
 #[derive(Default)]
 struct CleanedTexts {
     bytes: usize,
-    known: HashMap<String, Clean<'static>>,
+    known: FastMap<String, CleanedText>,
+}
+
+struct CleanedText {
+    clean: Clean<'static>,
+    /// Whether it names a path in a project that the user opted out, if somebody asked.
+    is_opted_out: Option<bool>,
+    /// What is left without what is private, if somebody asked and something is.
+    hidden: Option<Option<String>>,
 }
 
 impl<'h> LineCleaner<'h> {
@@ -128,7 +136,7 @@ impl<'h> LineCleaner<'h> {
             true => self.home.cleaner().clean(text.clone(), Keep::NAME),
             false => self.cleaned(text),
         };
-        let hidden = if is_id { None } else { self.hidden_words(&clean) };
+        let hidden = if is_id { None } else { self.hidden_words(text, &clean) };
         if let Some(rest) = hidden {
             *text = rest;
         } else if *clean != **text {
@@ -146,13 +154,14 @@ impl<'h> LineCleaner<'h> {
             return clean();
         }
         if let Some(known) = self.cleaned.borrow().known.get(text) {
-            return known.clone();
+            return known.clean.clone();
         }
         let found = clean();
         let mut cleaned = self.cleaned.borrow_mut();
         if cleaned.bytes + text.len() <= CLEANED_BYTES_MAX {
             cleaned.bytes += text.len();
-            cleaned.known.insert(text.to_string(), found.clone());
+            let known = CleanedText { clean: found.clone(), is_opted_out: None, hidden: None };
+            cleaned.known.insert(text.to_string(), known);
         }
         found
     }
@@ -201,15 +210,31 @@ impl<'h> LineCleaner<'h> {
 
     /// Whether a text names a path in another project that the user opted out.
     fn names_opted_out(&self, text: &str) -> bool {
+        if let Some(known) = self.cleaned.borrow().known.get(text).and_then(|known| known.is_opted_out) {
+            return known;
+        }
         let (root, cwd) = (Path::new(&*self.location.root), Path::new(&*self.location.cwd));
-        text.contains(['/', '\\']) && self.opted_out.is_named_in(root, cwd, text)
+        let found = text.contains(['/', '\\']) && self.opted_out.is_named_in(root, cwd, text);
+        if let Some(known) = self.cleaned.borrow_mut().known.get_mut(text) {
+            known.is_opted_out = Some(found);
+        }
+        found
     }
 
-    fn hidden_words(&self, text: &Clean) -> Option<String> {
-        match self.hidden(&Event::Prompt { text: text.clone() })? {
-            Event::Prompt { text } => Some(text.to_string()),
-            _ => Some(String::new()),
+    /// What is left of a text without what is private; `None` if nothing is.
+    fn hidden_words(&self, text: &str, clean: &Clean) -> Option<String> {
+        if let Some(known) = self.cleaned.borrow().known.get(text).and_then(|known| known.hidden.clone()) {
+            return known;
         }
+        let hidden = self.hidden(&Event::Prompt { text: clean.clone() });
+        let found = hidden.map(|hidden| match hidden {
+            Event::Prompt { text } => text.to_string(),
+            _ => String::new(),
+        });
+        if let Some(known) = self.cleaned.borrow_mut().known.get_mut(text) {
+            known.hidden = Some(found.clone());
+        }
+        found
     }
 
     fn hidden<'a>(&self, event: &Event<'a>) -> Option<Event<'a>> {

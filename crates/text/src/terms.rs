@@ -76,6 +76,19 @@ fn runs(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn each_term(run: &str, found: &mut impl FnMut(Term)) {
+    if is_one_word(run) {
+        return push(stem(base(&run.to_ascii_lowercase())), TermShape::Word, found);
+    }
+    each_part(run, found);
+}
+
+/// Whether a run is a word like nearly all: nothing in it is to be taken apart.
+fn is_one_word(run: &str) -> bool {
+    let is_small = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    run.as_bytes().split_first().is_some_and(|(first, rest)| first.is_ascii_alphanumeric() && rest.iter().all(is_small))
+}
+
+fn each_part(run: &str, found: &mut impl FnMut(Term)) {
     let core = run.trim_matches(|c: char| !c.is_alphanumeric());
     if core.is_empty() {
         return;
@@ -216,6 +229,14 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_word_that_is_not_taken_apart_gives_what_its_parts_give(word in "[A-Za-z0-9é]{1,14}") {
+            let (mut whole, mut parts) = (Vec::new(), Vec::new());
+            each_term(&word, &mut |term| whole.push(term));
+            each_part(&word, &mut |term| parts.push(term));
+            prop_assert_eq!(whole, parts);
+        }
+
         #[test]
         fn a_term_is_never_split_by_the_tokenizer_or_a_query(text in "\\PC{0,60}|[a-zA-Z'\"*.:/+#_ -]{0,60}") {
             for term in terms(&text) {

@@ -3,18 +3,18 @@
 use std::fmt::Write as _;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Frame {
+pub struct TerminalFrame {
     /// Columns and rows.
     pub size: (u16, u16),
     /// From the top. Every row ends without a style.
     pub rows: Vec<String>,
-    /// The column of the cursor in the last row, if it is seen.
-    pub cursor: Option<usize>,
+    /// The column of the caret in the last row, if it is seen.
+    pub caret: Option<usize>,
 }
 
-impl Frame {
+impl TerminalFrame {
     /// What a terminal has to be sent that shows `before`.
-    pub fn instead_of(&self, before: &Frame) -> String {
+    pub fn instead_of(&self, before: &TerminalFrame) -> String {
         let mut out = String::new();
         if self == before {
             return out;
@@ -29,7 +29,7 @@ impl Frame {
             // The row is erased first: after its last column, that would erase the last letter.
             let _ = write!(out, "\u{1b}[{};1H\u{1b}[K{row}", at + 1);
         }
-        if let Some(column) = self.cursor {
+        if let Some(column) = self.caret {
             let _ = write!(out, "\u{1b}[{};{}H\u{1b}[?25h", self.size.1, column + 1);
         }
         out
@@ -40,8 +40,8 @@ impl Frame {
 mod tests {
     use super::*;
 
-    fn frame(size: (u16, u16), rows: &[&str], cursor: Option<usize>) -> Frame {
-        Frame { size, rows: rows.iter().map(ToString::to_string).collect(), cursor }
+    fn frame(size: (u16, u16), rows: &[&str], caret: Option<usize>) -> TerminalFrame {
+        TerminalFrame { size, rows: rows.iter().map(ToString::to_string).collect(), caret }
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crossterm::terminal::{
 };
 
 use super::draw::draw;
-use super::frame::Frame;
+use super::frame::TerminalFrame;
 use super::state::ScreenState;
 use super::update::KeyPress;
 use crate::platform::{self, Signals};
@@ -35,7 +35,7 @@ pub enum TerminalEvent {
 /// The terminal while the screen is shown on it.
 pub struct TerminalScreen {
     /// What it shows.
-    shown: Frame,
+    shown: TerminalFrame,
     inputs: Receiver<TerminalEvent>,
     /// An input that came between keys.
     kept: Option<TerminalEvent>,
@@ -50,7 +50,7 @@ impl TerminalScreen {
         enter()?;
         wait_for_signals(signals, sender.clone());
         wait_for_keys(sender);
-        Ok(TerminalScreen { shown: Frame::default(), inputs, kept: None })
+        Ok(TerminalScreen { shown: TerminalFrame::default(), inputs, kept: None })
     }
 
     pub fn draw(&mut self, state: &ScreenState) -> io::Result<()> {
@@ -98,7 +98,7 @@ impl TerminalScreen {
         // Here the process stops, and continues.
         enter()?;
         // The alternate screen is empty now.
-        self.shown = Frame::default();
+        self.shown = TerminalFrame::default();
         Ok(())
     }
 

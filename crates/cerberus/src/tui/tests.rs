@@ -21,7 +21,7 @@ use cerberus_store::view::{MemoryRow, SessionRow};
 use vt100::Color;
 
 use super::draw::draw;
-use super::frame::Frame;
+use super::frame::TerminalFrame;
 use super::state::{Dialog, LoadedSession, ScreenData, ScreenEffect, ScreenState, Tab};
 use super::update::{KeyPress, update};
 use crate::passages::FoundText;
@@ -264,7 +264,7 @@ fn press(mut state: ScreenState, keys: &str) -> (ScreenState, Option<ScreenEffec
 
 fn drawn(state: &ScreenState, columns: u16, rows: u16) -> vt100::Screen {
     let mut terminal = vt100::Parser::new(rows, columns, 0);
-    terminal.process(draw(state, (columns, rows)).instead_of(&Frame::default()).as_bytes());
+    terminal.process(draw(state, (columns, rows)).instead_of(&TerminalFrame::default()).as_bytes());
     terminal.screen().clone()
 }
 

@@ -156,7 +156,6 @@ const MAY_NAME_AGENTS: [(&str, &str); 6] = [
     ("crates/recall/src/summary/check.rs", "words that people use"),
     ("crates/cerberus/src/commands/doctor/latency.rs", "sends a payload as one agent does"),
     ("crates/cerberus/src/commands/try_out/sandbox.rs", "plays a session of one agent"),
-    ("crates/cerberus/src/tui/draw/mod.rs", "a terminal has a cursor"),
     ("crates/cerberus/src/tui/terminal.rs", "a terminal has a cursor"),
 ];
 

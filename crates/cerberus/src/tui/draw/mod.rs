@@ -12,7 +12,7 @@ mod session;
 mod told;
 
 use self::row::{ScreenRow, rule, signs, titled_rule};
-use super::frame::Frame;
+use super::frame::TerminalFrame;
 use super::state::{Dialog, ScreenState, Tab};
 use crate::render::style::{Line, Screen, Style, ascii, wrapped};
 
@@ -23,11 +23,11 @@ pub const ROWS_MIN: u16 = 10;
 const NAMED_COLUMNS: usize = 60;
 
 /// What a terminal of so many columns and rows shows.
-pub fn draw(state: &ScreenState, size: (u16, u16)) -> Frame {
+pub fn draw(state: &ScreenState, size: (u16, u16)) -> TerminalFrame {
     let (columns, rows) = (usize::from(size.0), usize::from(size.1));
-    let frame = |shown: Vec<ScreenRow>, cursor: Option<usize>| {
+    let frame = |shown: Vec<ScreenRow>, caret: Option<usize>| {
         let rows = shown.into_iter().take(rows).map(|row| codes(state, row, columns)).collect();
-        Frame { size, rows, cursor: cursor.map(|column| column.min(columns - 1)) }
+        TerminalFrame { size, rows, caret: caret.map(|column| column.min(columns - 1)) }
     };
     if size.0 < COLUMNS_MIN || size.1 < ROWS_MIN {
         let small = format!("{COLUMNS_MIN}x{ROWS_MIN} is needed, this is {columns}x{rows}");
@@ -45,7 +45,7 @@ pub fn draw(state: &ScreenState, size: (u16, u16)) -> Frame {
     shown.extend(body.into_iter().take(room));
     shown.resize_with(rows - footer.len(), || Line::new().into());
     shown.extend(footer.map(ScreenRow::from));
-    frame(shown, cursor_column(state))
+    frame(shown, caret_column(state))
 }
 
 fn page(state: &ScreenState, screen: &Screen, room: usize) -> Vec<ScreenRow> {
@@ -128,7 +128,7 @@ fn end_of(text: &str, columns: usize) -> &str {
     starts.find(fits).map_or("", |at| &text[at..])
 }
 
-fn cursor_column(state: &ScreenState) -> Option<usize> {
+fn caret_column(state: &ScreenState) -> Option<usize> {
     let (label, typed) = typed(state)?;
     Some(Line::new().plain(label).plain(typed).width())
 }

@@ -59,6 +59,8 @@ impl TableWords {
 #[derive(Clone, Copy)]
 pub(super) struct TableLine {
     kind: &'static str,
+    /// The first byte of the kind.
+    first: u8,
     words: TableWords,
 }
 
@@ -75,7 +77,7 @@ const fn next_line(mut text: &'static str) -> Option<(TableLine, &'static str)> 
         if end > 0 && bytes[0] != b'#' {
             let mut words = TableWords::of(line);
             if let Some(kind) = words.next() {
-                return Some((TableLine { kind, words }, text));
+                return Some((TableLine { kind, first: first_byte(kind), words }, text));
             }
         }
     }
@@ -93,7 +95,7 @@ pub(super) const fn count_lines(mut file: &'static str) -> usize {
 /// The lines of a file. Every table is made from these: looking at the whole file for each would take the compiler a
 /// minute.
 pub(super) const fn lines_of<const N: usize>(mut file: &'static str) -> [TableLine; N] {
-    let mut found = [TableLine { kind: "", words: TableWords::of("") }; N];
+    let mut found = [TableLine { kind: "", first: 0, words: TableWords::of("") }; N];
     let mut at = 0;
     while let Some((line, rest)) = next_line(file) {
         (file, found[at], at) = (rest, line, at + 1);
@@ -104,19 +106,23 @@ pub(super) const fn lines_of<const N: usize>(mut file: &'static str) -> [TableLi
 /// Iterates over the lines of one kind.
 pub(super) struct LinesOf {
     lines: &'static [TableLine],
+    at: usize,
     kind: &'static str,
 }
 
 impl LinesOf {
     pub(super) const fn kind(lines: &'static [TableLine], kind: &'static str) -> LinesOf {
-        LinesOf { lines, kind }
+        LinesOf { lines, at: 0, kind }
     }
 
     /// The words after the first of the next line.
     pub(super) const fn next(&mut self) -> Option<TableWords> {
-        while let Some((line, rest)) = self.lines.split_first() {
-            self.lines = rest;
-            if same(line.kind, self.kind) {
+        let first = first_byte(self.kind);
+        while self.at < self.lines.len() {
+            let line = &self.lines[self.at];
+            self.at += 1;
+            // To call a function for each line would take the compiler seconds.
+            if line.first == first && same(line.kind, self.kind) {
                 return Some(line.words);
             }
         }
