@@ -99,7 +99,7 @@ fn written(scratch: &Scratch, sessions: usize) -> Result<PathBuf> {
     let now = Timestamp::parse(NOW)?;
     for session in 0..sessions {
         let start = now.minus(Duration::from_secs(3600 * (sessions - session) as u64));
-        let mut lines = Lines { cwd: scratch.repo(), session, start, text: String::new(), count: 0 };
+        let mut lines = InventedSession { cwd: scratch.repo(), session, start, text: String::new(), count: 0 };
         (0..TURNS).for_each(|turn| lines.turn(turn));
         std::fs::write(folder.join(format!("session-{session}.jsonl")), lines.text)?;
     }
@@ -107,7 +107,7 @@ fn written(scratch: &Scratch, sessions: usize) -> Result<PathBuf> {
 }
 
 /// The lines of one session.
-struct Lines {
+struct InventedSession {
     cwd: PathBuf,
     session: usize,
     start: Timestamp,
@@ -115,7 +115,7 @@ struct Lines {
     count: u64,
 }
 
-impl Lines {
+impl InventedSession {
     fn turn(&mut self, turn: usize) {
         let mix = self.session * 31 + turn * 7;
         let (verb, subject) = (VERBS[mix % VERBS.len()], SUBJECTS[mix / 3 % SUBJECTS.len()]);
