@@ -1,7 +1,7 @@
 //! `places.txt`, parsed at compile time: where secrets stand, whatever they look like.
 
 use super::table::{
-    LinesOf, TableLine, count, count_lines, first_byte, index, indexed, lines_of, list, sort, sort_words,
+    KindLines, TableLine, count, count_lines, first_byte, index, indexed, lines_of, list, sort, sort_words,
 };
 
 const FILE: &str = include_str!("places.txt");
@@ -104,7 +104,7 @@ const fn first_name(names: &'static str) -> (&'static str, Option<&'static str>)
 }
 
 const fn count_names(kind: &'static str) -> usize {
-    let (mut lines, mut found) = (LinesOf::kind(LINES, kind), 0);
+    let (mut lines, mut found) = (KindLines::kind(LINES, kind), 0);
     while let Some(mut words) = lines.next() {
         let mut names = words.next();
         while let Some(rest) = names {
@@ -129,7 +129,7 @@ const fn holds(text: &str, part: &str) -> bool {
 
 /// The lines of one kind, a place for each name, ordered by their first byte.
 const fn places<const N: usize>(kind: &'static str) -> [SecretPlace; N] {
-    let (mut found, mut lines, mut at) = ([SecretPlace { name: "", pattern: "" }; N], LinesOf::kind(LINES, kind), 0);
+    let (mut found, mut lines, mut at) = ([SecretPlace { name: "", pattern: "" }; N], KindLines::kind(LINES, kind), 0);
     while let Some(mut words) = lines.next() {
         let mut names = words.next();
         let pattern = words.rest();
@@ -172,7 +172,7 @@ fn named(
 
 pub(super) static CODES: [ScanCode; count_names("code")] = {
     let empty = ScanCode { name: "", prefix: "", start: "", end: "" };
-    let (mut found, mut lines, mut at) = ([empty; count_names("code")], LinesOf::kind(LINES, "code"), 0);
+    let (mut found, mut lines, mut at) = ([empty; count_names("code")], KindLines::kind(LINES, "code"), 0);
     while let Some(mut words) = lines.next() {
         let parts = (words.next(), words.next(), words.next());
         assert!(parts.2.is_some(), "a line of places.txt is no `code NAME PREFIX START [END]`");
@@ -187,7 +187,7 @@ pub(super) static CODES: [ScanCode; count_names("code")] = {
 /// The words that announce a secret, ordered by their first byte, longer ones first.
 static SAID: [(&str, SecretCue); count(LINES, "said", 1)] = {
     let (mut found, mut lines, mut at) =
-        ([("", SecretCue::By); count(LINES, "said", 1)], LinesOf::kind(LINES, "said"), 0);
+        ([("", SecretCue::By); count(LINES, "said", 1)], KindLines::kind(LINES, "said"), 0);
     while let Some(mut words) = lines.next() {
         let kind = match words.next() {
             Some(kind) => cue(kind),

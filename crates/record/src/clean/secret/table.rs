@@ -104,15 +104,15 @@ pub(super) const fn lines_of<const N: usize>(mut file: &'static str) -> [TableLi
 }
 
 /// Iterates over the lines of one kind.
-pub(super) struct LinesOf {
+pub(super) struct KindLines {
     lines: &'static [TableLine],
     at: usize,
     kind: &'static str,
 }
 
-impl LinesOf {
-    pub(super) const fn kind(lines: &'static [TableLine], kind: &'static str) -> LinesOf {
-        LinesOf { lines, at: 0, kind }
+impl KindLines {
+    pub(super) const fn kind(lines: &'static [TableLine], kind: &'static str) -> KindLines {
+        KindLines { lines, at: 0, kind }
     }
 
     /// The words after the first of the next line.
@@ -289,7 +289,7 @@ pub(super) fn indexed<'t, T>(items: &'t [T], index: &[u16; 257], byte: u8) -> &'
 
 /// The number of words in the lines of a kind, without the first `skipped` of each.
 pub(super) const fn count(lines: &'static [TableLine], kind: &'static str, skipped: usize) -> usize {
-    let (mut lines, mut found) = (LinesOf::kind(lines, kind), 0);
+    let (mut lines, mut found) = (KindLines::kind(lines, kind), 0);
     while let Some(mut words) = lines.next() {
         while words.next().is_some() {
             found += 1;
@@ -300,7 +300,7 @@ pub(super) const fn count(lines: &'static [TableLine], kind: &'static str, skipp
 }
 
 const fn count_kind(lines: &'static [TableLine], kind: &'static str) -> usize {
-    let (mut lines, mut found) = (LinesOf::kind(lines, kind), 0);
+    let (mut lines, mut found) = (KindLines::kind(lines, kind), 0);
     while lines.next().is_some() {
         found += 1;
     }
@@ -309,7 +309,7 @@ const fn count_kind(lines: &'static [TableLine], kind: &'static str) -> usize {
 
 pub(super) static RULES: [KeyRule; count_kind(LINES, "key")] = {
     let empty = KeyRule { name: "", prefix: "", body: 0, min: 0, max: 0, keep_prefix: false };
-    let (mut rules, mut lines, mut at) = ([empty; count_kind(LINES, "key")], LinesOf::kind(LINES, "key"), 0);
+    let (mut rules, mut lines, mut at) = ([empty; count_kind(LINES, "key")], KindLines::kind(LINES, "key"), 0);
     while let Some(mut words) = lines.next() {
         let rule = key_rule(&mut words);
         assert!(rule.is_some(), "a line of rules.txt is no `key NAME PREFIX BODY LENGTH [keep]`");
@@ -331,7 +331,7 @@ pub(super) const fn first_byte(word: &str) -> u8 {
 /// The names that announce a secret, ordered by their last letter.
 pub(super) static NAMES: [(&str, Announced); count(LINES, "word", 2)] = {
     let empty = Announced { name: "", bar: RequiredLook::Strong, place: ValuePlace::Anywhere };
-    let (mut names, mut lines, mut at) = ([("", empty); count(LINES, "word", 2)], LinesOf::kind(LINES, "word"), 0);
+    let (mut names, mut lines, mut at) = ([("", empty); count(LINES, "word", 2)], KindLines::kind(LINES, "word"), 0);
     while let Some(mut words) = lines.next() {
         let announced = announced(&mut words);
         assert!(announced.is_some(), "a line of rules.txt is no `word NAME WEIGHT WORD...`");
@@ -352,7 +352,7 @@ pub(super) const fn last_byte(word: &str) -> u8 {
 
 /// The number of words in a list.
 pub(super) const fn count_list(lines: &'static [TableLine], list: &str) -> usize {
-    let (mut lines, mut found) = (LinesOf::kind(lines, "list"), 0);
+    let (mut lines, mut found) = (KindLines::kind(lines, "list"), 0);
     while let Some(mut words) = lines.next() {
         if matches!(words.next(), Some(name) if same(name, list)) {
             while words.next().is_some() {
@@ -365,7 +365,7 @@ pub(super) const fn count_list(lines: &'static [TableLine], list: &str) -> usize
 
 /// The words of a list, ordered by their first byte, longer ones first.
 pub(super) const fn words_of<const N: usize>(lines: &'static [TableLine], list: &str) -> [&'static str; N] {
-    let (mut found, mut lines, mut at) = ([""; N], LinesOf::kind(lines, "list"), 0);
+    let (mut found, mut lines, mut at) = ([""; N], KindLines::kind(lines, "list"), 0);
     while let Some(mut words) = lines.next() {
         if matches!(words.next(), Some(name) if same(name, list)) {
             while let Some(word) = words.next() {
