@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use cerberus_agents::install::{ALL, InstallScope, Surroundings};
+use cerberus_agents::install::{self, InstallScope, Profile, Surroundings};
 use cerberus_agents::settings::{self, InstallTarget, Part, ProgramVersion};
 
 use super::{Check, holds};
@@ -20,14 +20,14 @@ const TARGET: InstallTarget<'_> = InstallTarget {
 pub fn merger() -> anyhow::Result<Check> {
     let variable = |name: &str| (name == "HOME").then(|| OsString::from("/home/dev"));
     let surroundings = Surroundings::new(&variable, PathBuf::from("/p"));
-    let of_agent = |profile: &&'static cerberus_agents::install::Profile| {
+    let of_agent = |profile: &'static Profile| {
         InstallScope::ALL
             .into_iter()
             .flat_map(|scope| (profile.files)(&surroundings, scope))
             .map(|file| file.parts)
             .collect::<Vec<_>>()
     };
-    let files: Vec<&'static [Part]> = ALL.iter().flat_map(of_agent).collect();
+    let files: Vec<&'static [Part]> = install::all().flat_map(of_agent).collect();
     Ok(Box::new(move |input| {
         let text = String::from_utf8_lossy(input);
         files.iter().try_for_each(|parts| merge(parts, &text))

@@ -151,7 +151,7 @@ fn first_names(path: &str) -> Vec<String> {
 }
 
 /// Files outside the agents' folders that may name one, and why.
-const MAY_NAME_AGENTS: [(&str, &str); 6] = [
+const MAY_NAME_AGENTS: [(&str, &str); 5] = [
     ("crates/record/src/path.rs", "a folder in which worktrees are found"),
     ("crates/recall/src/summary/check.rs", "words that people use"),
     ("crates/cerberus/src/commands/doctor/latency.rs", "sends a payload as one agent does"),
