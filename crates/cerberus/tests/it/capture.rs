@@ -115,7 +115,8 @@ fn what_is_told_depends_on_how_the_session_begins() {
     // A fork carries its parent's context.
     env.set_now(Some("2026-01-22T14:06:00Z"));
     env.hook("s1", "UserPromptSubmit", json!({"prompt": "fork it"}));
-    assert_eq!(env.start("s1-fork", "fork"), "");
+    assert_eq!(env.start("s1-fork", "fork"), "", "nor is its parent another session at work");
+    env.hook("s1", "Stop", json!({}));
     assert_eq!(env.start("s2", "clear"), "proj:hydra\nlast:fork it\nimpl:new.rs\nimpl:old.rs\nimpl:own.rs");
 }
 

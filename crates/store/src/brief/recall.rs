@@ -407,7 +407,15 @@ fn live_sessions(store: &Store, sessions: &[SessionRow], question: &Question) ->
     let Some(asking) = question.session else { return Ok(found) };
     // What was cut off in this window before its context was emptied is not at work.
     let is_here = |session: &SessionRow| question.source != StartSource::Startup && shares_window(session, asking);
-    let is_meant = |session: &&SessionRow| !question.is_from(session) && !is_here(session);
+    // A fork goes on with the conversation of its parent. So does an emptied context, whose window may be unknown.
+    let goes_on = match question.source {
+        StartSource::Fork => true,
+        StartSource::Clear => asking.process.is_none(),
+        StartSource::Startup | StartSource::Resume | StartSource::Compact => false,
+    };
+    let parent = Some(asking).filter(|_| goes_on).and_then(|own| parent(sessions, own));
+    let is_parent = |session: &SessionRow| parent.is_some_and(|parent| parent.row == session.row);
+    let is_meant = |session: &&SessionRow| !question.is_from(session) && !is_here(session) && !is_parent(session);
     let others = sessions.iter().filter(is_meant).filter(|session| is_running(session, question.now));
     for session in others.take(LIVE_READ_MAX) {
         let Some(prompt) = store.unanswered_prompt(session, question.now)? else { continue };
