@@ -128,19 +128,23 @@ pub fn plain(text: &str) -> String {
     if text.contains("](") { without_targets(&text) } else { text }
 }
 
-/// `[text](target)` → `text`.
+/// `[text](target)` → `text`, outside code: `handlers[name](event)` is none.
 fn without_targets(text: &str) -> String {
-    let (mut read, mut rest) = (String::new(), text);
-    while let Some((before, after)) = rest.split_once('[') {
-        read.push_str(before);
-        let link = after.split_once("](").and_then(|(label, target)| Some((label, target.split_once(')')?)));
-        match link.filter(|(label, (target, _))| !label.contains(['[', ']']) && !target.contains(char::is_whitespace)) {
-            Some((label, (_, after))) => {
+    let (mut read, mut rest, mut is_code) = (String::new(), text, false);
+    while let Some((before, after)) = rest.split_once("](") {
+        is_code ^= before.matches('`').count() % 2 == 1;
+        let is_call = |c: char| c.is_alphanumeric() || matches!(c, '_' | ')' | ']');
+        let label = before.rsplit_once('[').filter(|(left, label)| !label.contains(']') && !left.ends_with(is_call));
+        let end = after.find(|c: char| c.is_whitespace() || matches!(c, ')' | '[' | ']'));
+        match (label, end.and_then(|end| after[end..].strip_prefix(')'))) {
+            (Some((left, label)), Some(after)) if !is_code => {
+                read.push_str(left);
                 read.push_str(label);
                 rest = after;
             }
-            None => {
-                read.push('[');
+            _ => {
+                read.push_str(before);
+                read.push_str("](");
                 rest = after;
             }
         }
@@ -187,6 +191,7 @@ mod tests {
         for (line, expected) in [
             ("**Fixed** in [b.rs](src/b.rs:12), see [#3](https://x.org/3).", "Fixed in b.rs, see #3."),
             ("a[0] and f[1](x y) of __init__.py", "a[0] and f[1](x y) of __init__.py"),
+            ("handlers[name](event), `see [a](b)` and [`c`](d)", "handlers[name](event), `see [a](b)` and `c`"),
             ("[ ] [a] is not [b](c", "[a] is not [b](c"),
         ] {
             assert_eq!(plain(line), expected);
