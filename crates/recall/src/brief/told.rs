@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use cerberus_record::clean::instruction::{harmless, is_instruction};
 use cerberus_record::clean::text;
 use cerberus_record::fact::{ANSWERED, FactKind};
-use cerberus_text::tokens;
+use cerberus_text::{sentences, tokens};
 
 use super::{BriefLine, Section};
 use crate::extract::RUN;
@@ -94,8 +94,8 @@ fn answered(text: &str) -> Option<Cow<'_, str>> {
     let answer = text::clause(answer, STATEMENT_CHARS_MAX)?;
     let room = STATEMENT_CHARS_MAX.saturating_sub(chars(&answer) + chars(ANSWERED));
     // The last sentence of a long question asks.
-    let asks = question.rsplit(['.', '!', '。']).find(|sentence| !sentence.trim().is_empty()).map(str::trim);
-    let asks = asks.filter(|asks| chars(asks) <= room).map(Cow::Borrowed);
+    let asks = sentences::all(question).pop().map(|place| Cow::Borrowed(question[place].trim()));
+    let asks = asks.filter(|asks| chars(asks) <= room);
     Some(match asks.or_else(|| text::clause(question, room)) {
         Some(question) => Cow::Owned(format!("{question}{ANSWERED}{answer}")),
         None => answer,
@@ -186,6 +186,8 @@ mod tests {
         assert_eq!(told(&unbroken, "sqlite, because it is one file"), "dec:sqlite, because it is one file");
         let very_long = format!("{}Which one?", asked.repeat(4));
         assert_eq!(told(&very_long, "sqlite"), "dec:Which one? → sqlite");
+        let named = format!("{asked}Should crates/recall/src/told.rs own the table of v1.2?");
+        assert_eq!(told(&named, "yes"), "dec:Should crates/recall/src/told.rs own the table of v1.2? → yes");
         assert_eq!(told("Which store?", "sqlite"), "dec:Which store? → sqlite");
     }
 

@@ -181,11 +181,12 @@ fn open_items(turns: &[Quotable], found: &mut Vec<CandidateSentence>, told: &[&s
             && open::is_open(&candidate.text)
             && !is_known(&candidate.text)
     };
-    let mut open: Vec<usize> = (0..found.len()).filter(|at| is_open(&found[*at])).collect();
+    let open = (0..found.len()).filter(|at| is_open(&found[*at]));
+    let (mut steps, mut others): (Vec<usize>, Vec<usize>) = open.partition(|at| open::names_a_step(&found[*at].text));
     // A message ends with what remains.
-    open.drain(..open.len().saturating_sub(OPEN_MAX));
-    let (steps, others): (Vec<usize>, Vec<usize>) =
-        open.into_iter().partition(|at| open::names_a_step(&found[*at].text));
+    for part in [&mut steps, &mut others] {
+        part.drain(..part.len().saturating_sub(OPEN_MAX));
+    }
     others.into_iter().for_each(|at| found[at].is_certain = true);
     let taken: Vec<CandidateSentence> = steps.into_iter().rev().map(|at| found.remove(at)).collect();
     taken.into_iter().rev().map(|candidate| open_item(&turns[candidate.turn], &candidate.text)).collect()
