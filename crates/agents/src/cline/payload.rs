@@ -41,7 +41,7 @@ pub(super) fn tool_use(
         (_, Some(error)) => ToolAnswer::ended(Outcome::Failed, Cow::Borrowed(error)),
         ("editor", None) => {
             if result.starts_with("File created") {
-                arguments.content = std::mem::take(&mut arguments.new_text);
+                arguments.content = Some(std::mem::take(&mut arguments.new_text));
             }
             ToolAnswer { diff: Escaped(&diff), ..ToolAnswer::default() }
         }

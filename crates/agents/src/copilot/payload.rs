@@ -263,9 +263,10 @@ mod tests {
             (
                 "update_todo",
                 "TodoWrite",
-                json!({"todos": "# List\n- [x] Parse\n- [ ] Test\n"}),
+                json!({"todos": "# List\n- [x] Parse\n- [ ] Test\n* [~] Ship\n[note] see below\n"}),
                 "",
-                json!({"todos": [{"subject": "Parse", "state": "done"}, {"subject": "Test", "state": "open"}]}),
+                json!({"todos": [{"subject": "Parse", "state": "done"}, {"subject": "Test", "state": "open"},
+                    {"subject": "Ship", "state": "open"}]}),
             ),
             (
                 "sql",

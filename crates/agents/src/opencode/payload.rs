@@ -183,6 +183,11 @@ mod tests {
                 json!({"args": {"patchText": "*** Begin Patch\n*** Add File: a.rs\n+fn a() {}\n*** End Patch"}}),
                 json!({"files": [{"path": "a.rs", "how": "edited"}], "names": ["a"]}),
             ),
+            (
+                "write",
+                json!({"args": {"filePath": "/p/empty", "content": "", "contents": 3, "file_path": null}}),
+                json!({"files": [{"path": "/p/empty", "how": "edited"}]}),
+            ),
             ("read", json!({"args": {"filePath": "a"}}), json!({"files": [{"path": "a", "how": "read"}]})),
             (
                 "todowrite",
@@ -193,6 +198,11 @@ mod tests {
                 "question",
                 json!({"args": {"questions": [{"question": "Which?"}, {"question": "And?"}]}, "answers": ["WAL", ""]}),
                 json!({"answers": [["Which?", "WAL"]]}),
+            ),
+            (
+                "question",
+                json!({"args": {"questions": [{"header": "Store"}, {"question": "And?"}]}, "answers": ["WAL", "yes"]}),
+                json!({"answers": [["And?", "yes"]]}),
             ),
             ("task", json!({"args": {"prompt": "look"}}), json!({})),
         ] {

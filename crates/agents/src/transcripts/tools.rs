@@ -56,22 +56,25 @@ pub struct ToolArguments<'a> {
     pub session_id: Text<'a>,
     pub cell_id: Text<'a>,
     pub path: Text<'a>,
-    #[serde(alias = "filePath")]
     file_path: Text<'a>,
+    #[serde(rename = "filePath")]
+    file_path_in_camel_case: Text<'a>,
     absolute_path: Text<'a>,
     target_file: Text<'a>,
     files: List<Object<ReadFile<'a>>>,
     include: List<Text<'a>>,
-    #[serde(alias = "contents")]
-    pub content: Escaped<'a>,
-    file_text: Escaped<'a>,
+    pub content: Option<Escaped<'a>>,
+    contents: Option<Escaped<'a>>,
+    file_text: Option<Escaped<'a>>,
     new_str: Escaped<'a>,
     pub new_text: Escaped<'a>,
-    #[serde(alias = "newString")]
     new_string: Escaped<'a>,
+    #[serde(rename = "newString")]
+    new_string_in_camel_case: Escaped<'a>,
     pub input: Text<'a>,
-    #[serde(alias = "patchText")]
     patch: Escaped<'a>,
+    #[serde(rename = "patchText")]
+    patch_text: Escaped<'a>,
     todos: TextOrList<'a, Object<Todo<'a>>>,
     plan: TextOrList<'a, Object<Todo<'a>>>,
     query: Text<'a>,
@@ -112,7 +115,8 @@ impl<'a> ToolArguments<'a> {
     }
 
     fn touched_path(&self) -> Option<&str> {
-        let paths = [&self.path, &self.file_path, &self.absolute_path, &self.target_file];
+        let paths =
+            [&self.path, &self.file_path, &self.file_path_in_camel_case, &self.absolute_path, &self.target_file];
         paths.into_iter().find_map(|path| path.0.as_deref()).filter(|path| !path.is_empty())
     }
 
@@ -124,26 +128,26 @@ impl<'a> ToolArguments<'a> {
         self.touched_path().into_iter().chain(listed).chain(included)
     }
 
-    fn new_texts(&self) -> [Escaped<'a>; 5] {
-        [self.content, self.file_text, self.new_str, self.new_text, self.new_string]
+    fn new_texts(&self) -> impl Iterator<Item = Escaped<'a>> {
+        let parts = [self.new_str, self.new_text, self.new_string, self.new_string_in_camel_case];
+        [self.content, self.contents, self.file_text].into_iter().flatten().chain(parts)
     }
 
     fn has_whole_text(&self) -> bool {
-        !self.content.0.is_empty() || !self.file_text.0.is_empty()
+        self.content.or(self.contents).or(self.file_text).is_some()
     }
 
     fn patch_text(&self) -> Cow<'_, str> {
-        match self.patch.0 {
-            "" => self.input.0.as_deref().map_or(Cow::Borrowed(""), |patch| Cow::Owned(escaped(patch))),
-            patch => Cow::Borrowed(patch),
+        match (self.patch.0, self.patch_text.0) {
+            ("", "") => self.input.0.as_deref().map_or(Cow::Borrowed(""), |patch| Cow::Owned(escaped(patch))),
+            ("", patch) | (patch, _) => Cow::Borrowed(patch),
         }
     }
 
+    /// One text per question, so that answers can be counted off; empty if there is none.
     fn question_texts(&self) -> impl Iterator<Item = &str> {
-        let single = self.question.0.as_deref();
-        single
-            .into_iter()
-            .chain(self.questions.0.iter().filter_map(|question_texts| question_texts.0.question.0.as_deref()))
+        let listed = self.questions.0.iter().map(|Object(asked)| asked.question.0.as_deref().unwrap_or_default());
+        self.question.0.as_deref().into_iter().chain(listed)
     }
 
     /// What a use is about: a command, or the first file that is touched.
@@ -238,7 +242,7 @@ pub fn tool_use(
         Verb::Ask => {
             let chosen = answer.chosen.iter().map(|chosen| Cow::Borrowed(&**chosen));
             let answered = arguments.question_texts().map(Cow::Borrowed).zip(chosen);
-            tool::answers(&mut used, answered.filter(|(_, chosen)| !chosen.is_empty()));
+            tool::answers(&mut used, answered.filter(|(asked, chosen)| !asked.is_empty() && !chosen.is_empty()));
         }
         Verb::Plan => used.plan = arguments.summary.0.as_deref().map(|plan| cleaner.clean(plan, Keep::PROMPT)),
         Verb::Query => copilot::todos::changed(&mut used, arguments.query.0.as_deref().unwrap_or_default()),
@@ -289,9 +293,10 @@ fn todos<'a>(used: &mut Use<'a>, arguments: &'a ToolArguments<'_>) {
     }
 }
 
-/// `- [x] written` or `- [ ] to write`.
+/// `- [x] written` or `- [ ] to write`. Any other mark is of something unfinished.
 fn checked_item(line: &str) -> Option<(Text<'_>, Text<'_>)> {
-    let (mark, subject) = line.trim_start().trim_start_matches(['-', '*', ' ']).strip_prefix('[')?.split_once(']')?;
-    let status = if mark.trim().is_empty() { "pending" } else { "completed" };
+    let item = line.trim_start().strip_prefix(['-', '*'])?.trim_start();
+    let (mark, subject) = item.strip_prefix('[')?.split_once(']')?;
+    let status = if mark.trim().eq_ignore_ascii_case("x") { "completed" } else { "pending" };
     Some((Text(Some(Cow::Borrowed(subject.trim()))), Text(Some(Cow::Borrowed(status)))))
 }
