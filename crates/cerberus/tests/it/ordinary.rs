@@ -519,6 +519,57 @@ fn what_commands_of_any_agent_moved_or_removed_is_told_and_nothing_of_another_se
 }
 
 #[test]
+fn what_commands_changed_before_a_crash_is_told_and_the_session_stays_crashed() {
+    let mut env = env();
+    let at = |env: &mut TestEnv, minute: u64| env.set_now(Some(&format!("2026-01-22T14:{minute:02}:00Z")));
+    std::fs::write(env.project().join("gone.rs"), "x\n").unwrap();
+    env.git(&env.project(), &["add", "--all"]);
+    env.git(&env.project(), &["commit", "--quiet", "--message", "first"]);
+    at(&mut env, 10);
+    let mut agent = Agent::start(&env);
+    agent.hook(&env, "crash", "SessionStart", json!({"source": "startup"}));
+    agent.hook(&env, "crash", "UserPromptSubmit", json!({"prompt": "Raise the mast", "prompt_id": "1"}));
+    std::fs::remove_file(env.project().join("gone.rs")).unwrap();
+    for (path, minute) in [("mast.rs", 12), ("by_hand.rs", 16)] {
+        std::fs::write(env.project().join(path), "x\n").unwrap();
+        set_time(&env.project().join(path), minute);
+    }
+    set_time(&env.project(), 12);
+    at(&mut env, 14);
+    let ran = |id: &str| {
+        json!({"tool_name": "Bash", "tool_use_id": id, "tool_input": {"command": "sh raise.sh"},
+            "tool_response": {"stdout": "", "stderr": "", "interrupted": false}})
+    };
+    agent.hook(&env, "crash", "PostToolUse", ran("t1"));
+    agent.kill();
+    at(&mut env, 20);
+    let status = |env: &TestEnv| {
+        let sessions = env.sessions();
+        sessions.iter().find(|one| one["agent_session_id"] == "crash").unwrap()["status"].clone()
+    };
+    for next in ["next", "later"] {
+        let told = env.start(next, "startup");
+        assert!(told.contains("impl:mast.rs") && told.contains("Raise the mast"), "{told}");
+        assert!(!told.contains("live:") && !told.contains("impl:by_hand.rs"), "{told}");
+        assert_eq!(status(&env), "recovered");
+        at(&mut env, 22);
+    }
+    // What is gone since then was not removed by every later command in that folder.
+    ask(&env, "later", "Look at it");
+    std::fs::write(env.project().join("new.rs"), "x\n").unwrap();
+    set_time(&env.project(), 23);
+    at(&mut env, 24);
+    env.hook("later", "PostToolUse", ran("t2"));
+    answer(&env, "later", "I have seen it.");
+    let sessions = env.sessions();
+    let edited = |session: &str| {
+        let found = sessions.iter().find(|found| found["agent_session_id"] == session).unwrap();
+        found["facts"].as_array().unwrap().iter().any(|fact| fact["path"] == "gone.rs")
+    };
+    assert!(edited("crash") && !edited("later"), "{sessions:?}");
+}
+
+#[test]
 fn an_emptied_context_goes_on_with_its_own_session_beside_others() {
     let mut env = env();
     let mut window = Agent::start(&env);

@@ -2,15 +2,16 @@
 //!
 //! At the end of a turn that ran commands, git is asked once what differs from the last commit. A file counts if it was
 //! written, moved or removed between the turn's prompt and the end of its last command, and nobody reported an edit of it:
-//! not this session, and no other in the same folder.
+//! not this session, and no other in the same folder. A file that is gone counts once, as nothing says when it went.
 
+use std::fs::Metadata;
 use std::path::Path;
 use std::time::Duration;
 
 use cerberus_agents::before::is_shell;
 use cerberus_os::platform;
 use cerberus_record::clean::text::{Clean, Keep};
-use cerberus_record::event::{Event, FileTouch, ToolUse, Touch};
+use cerberus_record::event::{Event, FileTouch, Record, ToolUse, Touch};
 use cerberus_record::id::Agent;
 use cerberus_record::map::FastSet;
 use cerberus_record::time::Timestamp;
@@ -37,9 +38,17 @@ pub fn record(recorder: &mut Recorder, located: &Located, session: &SessionRow) 
     let Some(printed) = git::changed(located) else { return Ok(()) };
     let reported: FastSet<&str> = turn.edited.iter().map(String::as_str).collect();
     let is_within = |at: &Timestamp| *at >= turn.prompted.minus(TICK) && at.minus(TICK) <= until;
-    let is_of_turn =
-        |path: &String| !reported.contains(path.as_str()) && changes(&located.root, path).iter().any(is_within);
-    let mut changed: Vec<String> = git::read_status(&printed).uncommitted.into_iter().filter(is_of_turn).collect();
+    let mut changed = Vec::new();
+    for path in git::read_status(&printed).uncommitted {
+        let found = located.root.join(&path).symlink_metadata();
+        if reported.contains(path.as_str()) || !changes(&located.root, &path, found.as_ref().ok()).iter().any(is_within)
+        {
+            continue;
+        }
+        if found.is_ok() || !recorder.store().was_edited(&session.root, &path, clock.now)? {
+            changed.push(path);
+        }
+    }
     if changed.is_empty() || changed.len() > FILES_MAX {
         return Ok(());
     }
@@ -54,17 +63,20 @@ pub fn record(recorder: &mut Recorder, located: &Located, session: &SessionRow) 
     let agent = Agent::from_name(&session.agent).unwrap_or(Agent::MANUAL);
     let key = format!("shell-edits-{}", until.millis());
     let record = own_record(home, clock, agent, &session.agent_session_id, session.location(), key, event);
-    recorder.record(&[record])
+    // At the time of the command: a session that crashed since is not alive again.
+    recorder.record(&[Record { at: until, ..record }])
 }
 
 /// When a file was last written or moved to its place; if it is gone, when something was last removed from its folder.
-fn changes(root: &Path, path: &str) -> Vec<Timestamp> {
-    let found = match root.join(path).symlink_metadata() {
-        Ok(found) if found.is_file() => Some(found),
-        Ok(_) => None,
-        Err(_) => Path::new(path).ancestors().skip(1).find_map(|folder| root.join(folder).symlink_metadata().ok()),
+fn changes(root: &Path, path: &str, found: Option<&Metadata>) -> Vec<Timestamp> {
+    let stamp = match found {
+        Some(found) => Some(found).filter(|found| found.is_file()).map(platform::stamp),
+        None => {
+            let folder =
+                Path::new(path).ancestors().skip(1).find_map(|folder| root.join(folder).symlink_metadata().ok());
+            folder.as_ref().map(platform::stamp)
+        }
     };
-    let stamp = found.map(|found| platform::stamp(&found));
     let nanos = stamp.into_iter().flat_map(|stamp| [stamp.modified, stamp.changed]);
     nanos.map(|nanos| Timestamp::from_millis(nanos / 1_000_000)).collect()
 }

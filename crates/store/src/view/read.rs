@@ -165,6 +165,13 @@ impl Store {
         }))
     }
 
+    /// Whether a session in this folder is known to have edited the file.
+    pub fn was_edited(&self, root: &str, path: &str, now: Timestamp) -> Result<bool> {
+        let sql = "SELECT 1 FROM fact INDEXED BY fact_files WHERE session IN (SELECT row FROM session WHERE root = ?1)
+            AND path = ?2 AND kind = 'file' AND kind IN ('file', 'read') AND at <= ?3 LIMIT 1";
+        Ok(!self.rows(sql, params![root, path, now.millis()], |_| Ok(()))?.is_empty())
+    }
+
     /// The prompts before the last one, newest first.
     pub fn prompts_before(&self, session: &SessionRow, limit: usize, now: Timestamp) -> Result<Vec<String>> {
         let sql = "SELECT text FROM prompt WHERE session = ?1 AND at <= ?2 ORDER BY at DESC, event DESC
