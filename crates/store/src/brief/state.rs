@@ -47,8 +47,9 @@ pub(super) fn asked(view: &View, sessions: &[SessionWork], log: &str) -> view::R
 }
 
 /// What git keeps in its folder while it is not finished with something.
-const UNFINISHED: [(&str, &str); 6] = [
+const UNFINISHED: [(&str, &str); 7] = [
     ("rebase-merge", "a rebase"),
+    ("rebase-apply/applying", "git am"),
     ("rebase-apply", "a rebase"),
     ("MERGE_HEAD", "a merge"),
     ("CHERRY_PICK_HEAD", "a cherry-pick"),

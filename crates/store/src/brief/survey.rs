@@ -335,6 +335,7 @@ fn branches(
     };
     let worktree = sessions
         .first()
+        .filter(|session| session.device.is_none())
         .map(|session| Path::new(&session.root))
         .filter(|root| *root != view.located.root && root.join(".git").is_file());
     let branch = |(name, last_activity): (&str, Timestamp)| KnownBranch {
