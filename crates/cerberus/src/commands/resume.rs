@@ -142,7 +142,7 @@ fn imported_from(context: &Context, session: &SessionRow) -> Result<Option<PathB
     let is_of_session = |path: &PathBuf| {
         let mut beginning = Vec::new();
         let read = files::reader(path).and_then(|file| file.take(BEGINNING_BYTES).read_to_end(&mut beginning));
-        read.is_ok() && beginning.windows(name.len()).any(|found| found == name)
+        read.is_ok() && !name.is_empty() && beginning.windows(name.len()).any(|found| found == name)
     };
     Ok(archived(context, session)?.and_then(|kept| kept.sources.into_iter().next()).filter(is_of_session))
 }

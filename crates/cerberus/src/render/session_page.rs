@@ -157,7 +157,7 @@ impl PageWriter<'_> {
         let (used, seen) = page.told_uses();
         self.heading(&match seen {
             0 => "told".to_string(),
-            seen => format!("told ({used} used of {seen} that can be seen)"),
+            seen => format!("told ({used} of {seen} that can be checked used)"),
         });
         let mut at = None;
         for (told, text) in page.told.iter().zip(texts) {

@@ -485,7 +485,7 @@ fn what_was_told_has_its_reason_and_its_use() {
         (80, 24),
         &[
             "hydra · today 11:40 · Split proxy.go in three files",
-            "4 lines, 1 used of 2 that can be seen",
+            "4 lines, 1 of 2 that can be checked used",
             "> ✓ used   blocker     TestStopTwice fails with race",
             "  ·        read        forgotten since",
             "           asked       the supervisor test is flaky again, find the race",

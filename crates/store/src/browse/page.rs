@@ -55,7 +55,7 @@ pub struct ToldLine {
 }
 
 impl Page {
-    /// How many of the lines that were told were used, and of how many that can be seen.
+    /// How many of the lines that were told were used, and of how many of which that shows.
     pub fn told_uses(&self) -> (usize, usize) {
         let count = |wanted| self.told.iter().filter(|line| line.came_of_it == wanted).count();
         let used = count(LineUse::Used);

@@ -16,8 +16,9 @@ use super::{Result, SessionRow, Store};
 const SESSIONS_READ_MAX: usize = 24;
 
 impl Store {
-    /// The last turns of the first of these sessions, oldest first; the newest session comes first. `part` is what the tools of a session did. The last
-    /// session at work is among them, however many only talked since.
+    /// The last turns of the newest of these sessions, in the order in which they happened. `newest` begins with the newest
+    /// session. The last session at work is among those that are read, however many only talked since; `part` is what the
+    /// tools of a session did.
     pub fn turns(
         &self,
         newest: &[&SessionRow],

@@ -29,7 +29,8 @@ pub fn rows(state: &ScreenState, screen: &Screen, room: usize) -> Vec<ScreenRow>
     let mut rows: Vec<ScreenRow> = vec![title.pad(screen.columns - place.len() - 1).faint(place).into()];
     let Some(loaded) = state.page() else { return rows };
     let (used, seen) = loaded.page.told_uses();
-    let lines = format!("{}, {used} used of {seen} that can be seen", count(loaded.page.told.len(), "line"));
+    let all = count(loaded.page.told.len(), "line");
+    let lines = if seen == 0 { all } else { format!("{all}, {used} of {seen} that can be checked used") };
     rows.push(titled_rule(&lines, screen.columns).into());
     let mut end: Vec<ScreenRow> = Vec::new();
     if room >= DETAIL_ROOM && !state.data.usage.is_empty() {
