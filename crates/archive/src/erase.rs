@@ -14,6 +14,7 @@ use cerberus_record::time::Timestamp;
 use serde_json::Value;
 
 use crate::error::ArchiveError;
+use crate::escapes::remove_escapes;
 use crate::index::{self, ArchiveIndex, referred};
 use crate::segment::lock;
 use crate::segment::{Block, BlockHead, FoundBlock, each_block, segments};
@@ -120,6 +121,8 @@ pub fn remove_secrets(home: &Home) -> Result<(), ArchiveError> {
 
 fn without_secrets(cleaner: &Cleaner, line: &str) -> String {
     let Ok(mut value) = serde_json::from_slice::<Value>(line.as_bytes()) else { return line.to_string() };
+    // Earlier versions kept them.
+    remove_escapes(&mut value);
     let is_changed = redact(cleaner, &mut value);
     if is_changed { value.to_string() } else { line.to_string() }
 }
@@ -144,9 +147,34 @@ fn unchanged(_: &BlockHead, _: Option<Timestamp>, line: &str) -> Option<String> 
     Some(line.to_string())
 }
 
-/// A line of JSON as the words in it: paths are not glued to what escapes a line break.
+/// The words in a line of JSON, without what escapes a line break or shows them in colours: paths are not glued to it.
 pub fn words(line: &str) -> String {
-    line.replace("\\n", "\n").replace("\\r", "\n").replace("\\t", "\t").replace("\\\"", "\"")
+    let Ok(mut value) = serde_json::from_slice::<Value>(line.as_bytes()) else { return line.to_string() };
+    // Earlier versions kept them.
+    remove_escapes(&mut value);
+    let mut found = String::with_capacity(line.len());
+    spell(&value, &mut found);
+    found
+}
+
+fn spell(value: &Value, found: &mut String) {
+    match value {
+        Value::String(text) => match inner(text) {
+            Some(inner) => spell(&inner, found),
+            None => found.extend([text, "\n"]),
+        },
+        Value::Array(all) => all.iter().for_each(|value| spell(value, found)),
+        Value::Object(object) => object.iter().for_each(|(key, value)| {
+            found.extend([key, "\n"]);
+            spell(value, found);
+        }),
+        _ => {}
+    }
+}
+
+/// JSON in a text.
+fn inner(text: &str) -> Option<Value> {
+    text.starts_with(['{', '[']).then(|| serde_json::from_slice(text.as_bytes()).ok()).flatten()
 }
 
 fn rewrite(home: &Home, is_removed: &dyn Fn(&BlockHead) -> bool, change: &Change) -> Result<(), ArchiveError> {

@@ -10,6 +10,7 @@ mod conversation;
 mod elsewhere;
 pub mod erase;
 mod error;
+mod escapes;
 pub mod index;
 mod read;
 mod reading;
