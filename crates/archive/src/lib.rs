@@ -12,6 +12,7 @@ pub mod erase;
 mod error;
 mod escapes;
 pub mod index;
+mod reached;
 mod read;
 mod reading;
 pub mod search;
