@@ -23,7 +23,7 @@ const HITS_MAX: usize = 30_000;
 const READ_MAX: usize = 60;
 
 /// How many are read for each that is wanted: those beside a better one are not shown.
-const READ_FOR_ONE: usize = 3;
+const READ_PER_RESULT: usize = 3;
 
 /// How many are read to find a phrase: of those that have its words, few may have them one after the other.
 const READ_FOR_PHRASE_MAX: usize = 500;
@@ -165,7 +165,7 @@ fn shortlist(
     let mut of_block: HashMap<i64, usize> = HashMap::new();
     let mut found = Vec::new();
     for (share, row) in ranked {
-        if found.len() >= read_max.max(READ_FOR_ONE * query.limit) {
+        if found.len() >= read_max.max(READ_PER_RESULT * query.limit) {
             break;
         }
         let Some(place) = index.passage(row)? else { continue };
