@@ -14,7 +14,7 @@ use cerberus_record::time::Timestamp;
 use serde_json::Value;
 
 use crate::error::ArchiveError;
-use crate::escapes::remove_escapes;
+use crate::escapes::{remove_escapes, without_escapes};
 use crate::index::{self, ArchiveIndex, is_damage, referred};
 use crate::reached::{self, Reached};
 use crate::segment::lock;
@@ -168,11 +168,20 @@ fn unchanged(_: &BlockHead, _: Option<Timestamp>, line: &str) -> Option<String> 
     Some(line.to_string())
 }
 
-/// The words in a line of JSON, without what escapes a line break or shows them in colours: paths are not glued to it.
+/// What separates words where a text has other text as JSON.
+const WRITTEN: [(&str, &str); 6] = [
+    ("\\n", "\n"),
+    ("\\r", "\n"),
+    ("\\t", "\t"),
+    ("\\\"", "\""),
+    // Earlier versions kept what only shows words in colours.
+    ("\\u001b", "\u{1b}"),
+    ("\\u001B", "\u{1b}"),
+];
+
+/// A line of JSON as the words in it: paths are not glued to what escapes a line break, or shows them in colours.
 pub fn words(line: &str) -> String {
-    let Ok(mut value) = serde_json::from_slice::<Value>(line.as_bytes()) else { return line.to_string() };
-    // Earlier versions kept them.
-    remove_escapes(&mut value);
+    let value = serde_json::from_slice(line.as_bytes()).unwrap_or_else(|_| Value::from(line));
     let mut found = String::with_capacity(line.len());
     spell(&value, &mut found);
     found
@@ -182,7 +191,10 @@ fn spell(value: &Value, found: &mut String) {
     match value {
         Value::String(text) => match inner(text) {
             Some(inner) => spell(&inner, found),
-            None => found.extend([text, "\n"]),
+            None => {
+                let text = WRITTEN.iter().fold(text.clone(), |text, (from, to)| text.replace(from, to));
+                found.extend([&without_escapes(&text), "\n"]);
+            }
         },
         Value::Array(all) => all.iter().for_each(|value| spell(value, found)),
         Value::Object(object) => object.iter().for_each(|(key, value)| {
@@ -451,6 +463,7 @@ mod tests {
             &[
                 r#"{"text":"\u001b[35msrc/secretly.rs\u001b[0m:12: words"}"#,
                 r#"{"arguments":"{\"output\":\"\\u001B[35m/hydra/src/secretly.rs\\u001b[0m:12\"}"}"#,
+                r#"{"output":"{\"a\":\"\\u001b[35msrc/secretly.rs\\u001b[0m\"}\n{\"a\":\"tune\\nsrc/secretly.rs\"}"}"#,
                 r#"{"changes":{"src/secretly.rs":{}}}"#,
                 kept,
             ],

@@ -33,7 +33,8 @@ fn is_written_in(text: &str) -> bool {
     text.as_bytes().windows(WRITTEN.len()).any(|part| part.eq_ignore_ascii_case(WRITTEN))
 }
 
-fn without_escapes(text: &str) -> String {
+/// The text without it.
+pub(crate) fn without_escapes(text: &str) -> String {
     let mut pieces = text.split(ESCAPE);
     let mut left = pieces.next().unwrap_or_default().to_string();
     let mut is_link = false;

@@ -61,8 +61,9 @@ impl Reached {
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let place = BlockPlace { segment: row.get(0)?, offset: row.get(1)?, bytes: row.get(2)? };
-            if segment::block_text(home, place)?.is_none() {
-                let (agent, session, source): (String, String, String) = (row.get(3)?, row.get(4)?, row.get(5)?);
+            let (agent, session, source): (String, String, String) = (row.get(3)?, row.get(4)?, row.get(5)?);
+            let is_its_own = |head: &BlockHead| head.session == session && head.source == source;
+            if !segment::block_text(home, place)?.is_some_and(|block| is_its_own(&block.head)) {
                 let last_at = row.get::<_, Option<i64>>(7)?.map(Timestamp::from_millis);
                 self.add(hash(&agent, &session, &source), row.get(6)?, last_at);
             }
