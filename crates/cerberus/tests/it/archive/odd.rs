@@ -56,25 +56,14 @@ fn a_private_passage_ends_where_it_ends_also_in_a_later_piece_of_the_message() {
     let env = env();
     let mut written = kept_session(&env);
     let text = |text: &str| json!({"type": "text", "text": text});
-    let call = |id: &str| json!([{"type": "tool_use", "id": id, "name": "Bash", "input": {"command": "ls"}}]);
-    written.push("10:00:50", "assistant", call("lists")).push("10:00:51", "assistant", call("lists-more"));
     let pieces = json!([
         text("Keep it <private>my xylorimba"),
         {"type": "image", "source": {"type": "base64", "data": "abc"}},
         text("and my flexatone"),
-        {"type": "tool_result", "tool_use_id": "lists", "content": "a crumhorn"},
-        {"type": "tool_result", "tool_use_id": "lists-more", "content": [text("a rackett"), text("a rauschpfeife")]},
-        {"type": "thinking", "thinking": "of a sarrusophone"},
-        "and a cornamuse",
         text("and the theorbo</private> but tune the psaltery"),
-        {"type": "thinking", "thinking": "of a hurdy-gurdy"},
     ]);
     written.push("10:01:00", "user", pieces).said("10:01:10", "It is tuned.").import();
-    assert_eq!(count(&env, "session-one", "hurdy-gurdy"), 1);
-    assert_eq!(count(&env, "session-one", "lists-more"), 2);
-    for secret in
-        ["xylorimba", "flexatone", "crumhorn", "rackett", "rauschpfeife", "sarrusophone", "cornamuse", "theorbo"]
-    {
+    for secret in ["xylorimba", "flexatone", "theorbo"] {
         assert_eq!(count(&env, "session-one", secret), 0, "{secret}");
         assert_eq!(holding(&env, secret), [] as [String; 0]);
     }
@@ -83,6 +72,34 @@ fn a_private_passage_ends_where_it_ends_also_in_a_later_piece_of_the_message() {
     assert!(turn["turns"][0]["parts"].to_string().contains("tune the psaltery"), "{turn}");
     let output = env.run(&["show", "--turn", "3"]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("the conversation has 2 turns"), "{output:?}");
+}
+
+#[test]
+fn a_private_passage_hides_whatever_stands_between_its_pieces() {
+    let env = env();
+    let mut written = kept_session(&env);
+    let text = |text: &str| json!({"type": "text", "text": text});
+    for id in ["lists", "lists-more"] {
+        let call = json!([{"type": "tool_use", "id": id, "name": "Bash", "input": {"command": "ls"}}]);
+        written.push("10:00:42", "assistant", call);
+    }
+    let pieces = json!([
+        text("Keep it <private>my xylorimba"),
+        {"type": "tool_result", "tool_use_id": "lists", "content": "a crumhorn"},
+        {"type": "tool_result", "tool_use_id": "lists-more", "content": [text("a rackett"), text("a rauschpfeife")]},
+        {"type": "thinking", "thinking": "of a sarrusophone"},
+        "and a cornamuse",
+        text("and the theorbo</private> but tune the psaltery"),
+        {"type": "thinking", "thinking": "of a hurdy-gurdy"},
+    ]);
+    written.push("10:01:00", "user", pieces).said("10:01:10", "It is tuned.").import();
+    for secret in ["xylorimba", "crumhorn", "rackett", "rauschpfeife", "sarrusophone", "cornamuse", "theorbo"] {
+        assert_eq!(count(&env, "session-one", secret), 0, "{secret}");
+        assert_eq!(holding(&env, secret), [] as [String; 0]);
+    }
+    for (words, wanted) in [("tune the psaltery", 1), ("hurdy-gurdy", 1), ("lists-more", 2)] {
+        assert_eq!(count(&env, "session-one", words), wanted, "{words}");
+    }
 }
 
 #[test]
