@@ -15,6 +15,7 @@ use cerberus_record::map::FastMap;
 use cerberus_store::project::opted_out::OptedOut;
 use serde_json::Value;
 
+use crate::escapes::remove_escapes;
 use crate::terms::{LineTerms, StoredLine};
 
 /// No id is longer.
@@ -32,9 +33,6 @@ const OWN_NAME: char = '\u{fdd0}';
 
 /// A name that is shorter is left as it is.
 const SESSION_BYTES_MIN: usize = 8;
-
-/// How what is meant for a terminal begins.
-const ESCAPE: char = '\u{1b}';
 
 /// How much text of a line is remembered with what is left of it, and how much a text must have to be worth that.
 const CLEANED_BYTES_MAX: usize = 1024 * 1024;
@@ -116,11 +114,7 @@ impl<'h> LineCleaner<'h> {
                 // A private passage may begin in one piece of a message and end in another.
                 let mut passages = Passages::default();
                 for value in all {
-                    if let Some(Value::String(text)) = value.get_mut("text")
-                        && let Cow::Owned(rest) = passages.outside(text)
-                    {
-                        *text = rest;
-                    }
+                    cut_passages(&mut passages, value);
                     self.clean(key, value);
                 }
             }
@@ -171,7 +165,7 @@ impl<'h> LineCleaner<'h> {
         if !text.starts_with(['{', '[']) {
             return;
         }
-        let Ok(given) = serde_json::from_str::<Value>(text) else { return };
+        let Ok(given) = serde_json::from_slice::<Value>(text.as_bytes()) else { return };
         let mut inner = given.clone();
         self.clean("", &mut inner);
         if inner != given {
@@ -242,43 +236,33 @@ impl<'h> LineCleaner<'h> {
     }
 }
 
-/// Takes out what only says to a terminal how to show the rest: colours, links.
-fn remove_escapes(value: &mut Value) {
-    match value {
-        Value::String(text) if text.contains(ESCAPE) => *text = without_escapes(text),
-        // JSON in a text.
-        Value::String(text) if text.starts_with(['{', '[']) && text.contains("\\u001b") => {
-            if let Ok(mut inner) = serde_json::from_slice::<Value>(text.as_bytes()) {
-                remove_escapes(&mut inner);
-                *text = inner.to_string();
-            }
-        }
-        Value::Array(all) => all.iter_mut().for_each(remove_escapes),
-        Value::Object(object) => object.values_mut().for_each(remove_escapes),
-        _ => {}
+/// Cuts what is in a private passage from one piece of a message. A passage begins in what is said; while it is open,
+/// every text is in it.
+fn cut_passages(passages: &mut Passages, piece: &mut Value) {
+    match piece {
+        Value::String(text) => cut_passage(passages, text),
+        piece => match piece.get_mut("text") {
+            Some(Value::String(text)) => cut_passage(passages, text),
+            _ if passages.is_open() => hide("", piece, passages),
+            _ => {}
+        },
     }
 }
 
-fn without_escapes(text: &str) -> String {
-    let mut pieces = text.split(ESCAPE);
-    let mut left = pieces.next().unwrap_or_default().to_string();
-    let mut is_link = false;
-    for piece in pieces {
-        let end = match piece.as_bytes().first() {
-            Some(b'[') => {
-                let end = piece.bytes().skip(1).position(|byte| !(0x20..0x40).contains(&byte));
-                end.map(|end| end + 1 + usize::from((0x40..0x7f).contains(&piece.as_bytes()[end + 1])))
-            }
-            // An address ends with a bell, or with an escape and a backslash.
-            Some(b']') => piece.find(['\u{7}', '\n']).map(|end| end + usize::from(piece[end..].starts_with('\u{7}'))),
-            Some(b'(' | b')') => Some(piece.ceil_char_boundary(2)),
-            Some(b'\\') if is_link => Some(1),
-            _ => Some(0),
-        };
-        is_link = piece.starts_with(']') && end.is_none();
-        left.push_str(end.map_or("", |end| &piece[end..]));
+fn cut_passage(passages: &mut Passages, text: &mut String) {
+    if let Cow::Owned(rest) = passages.outside(text) {
+        *text = rest;
     }
-    left
+}
+
+/// Cuts every text of a piece, but not what says which piece it is.
+fn hide(key: &str, value: &mut Value, passages: &mut Passages) {
+    match value {
+        Value::String(text) if !holds_id(key) && key != "type" => cut_passage(passages, text),
+        Value::Array(all) => all.iter_mut().for_each(|value| hide(key, value, passages)),
+        Value::Object(object) => object.iter_mut().for_each(|(key, value)| hide(key, value, passages)),
+        _ => {}
+    }
 }
 
 /// Whether a field holds an id, which looks like a secret: `uuid`, `parentUuid`, `tool_use_id`, `requestId`.

@@ -14,7 +14,9 @@ use cerberus_record::time::Timestamp;
 use serde_json::Value;
 
 use crate::error::ArchiveError;
-use crate::index::{self, ArchiveIndex, referred};
+use crate::escapes::{remove_escapes, without_escapes};
+use crate::index::{self, ArchiveIndex, is_damage, referred};
+use crate::reached::{self, Reached};
 use crate::segment::lock;
 use crate::segment::{Block, BlockHead, FoundBlock, each_block, segments};
 use crate::terms::line_hash;
@@ -27,13 +29,18 @@ type Change<'c> = dyn Fn(&BlockHead, Option<Timestamp>, &str) -> Option<String> 
 pub fn forget(home: &Home, request: &ForgetRequest) -> Result<(), ArchiveError> {
     match request {
         ForgetRequest::Sessions(names) | ForgetRequest::Expired(names) => {
-            rewrite_held(home, &|head| names.contains(&(head.agent, head.session.clone())), &unchanged)
+            rewrite_held(home, &|head| names.contains(&(head.agent, head.session.clone())), &unchanged, None)
         }
-        ForgetRequest::Projects { ids, .. } => rewrite_held(home, &|head| ids.contains(&head.project), &unchanged),
-        ForgetRequest::Between(since, until) => rewrite_held(home, &|_| false, &|_, at, line| {
-            let is_meant = at.is_some_and(|at| (*since..*until).contains(&at));
-            (!is_meant).then(|| line.to_string())
-        }),
+        ForgetRequest::Projects { ids, .. } => {
+            rewrite_held(home, &|head| ids.contains(&head.project), &unchanged, None)
+        }
+        ForgetRequest::Between(since, until) => {
+            let change = |_: &BlockHead, at: Option<Timestamp>, line: &str| {
+                let is_meant = at.is_some_and(|at| (*since..*until).contains(&at));
+                (!is_meant).then(|| line.to_string())
+            };
+            rewrite_held(home, &|_| false, &change, Some(reached(home)?))
+        }
         ForgetRequest::Paths(paths) => remove_lines(home, &|_| false, &|head, _, line| {
             paths.projects.contains(&head.project)
                 && paths.are_named_in(&words(line).replace(&format!("{}/", head.root), ""))
@@ -48,7 +55,7 @@ pub fn remove_lines(
     is_meant: &dyn Fn(&BlockHead, Option<Timestamp>, &str) -> bool,
 ) -> Result<(), ArchiveError> {
     let calls: RefCell<HashSet<(String, String)>> = RefCell::default();
-    rewrite_held(home, is_removed, &|head, at, line| {
+    let change = |head: &BlockHead, at: Option<Timestamp>, line: &str| {
         let value = serde_json::from_slice::<Value>(line.as_bytes()).unwrap_or_default();
         let named = parts(&value).into_iter().filter_map(|part| part.call);
         let named: Vec<(String, String)> = named.map(|call| (head.session.clone(), call)).collect();
@@ -57,7 +64,22 @@ pub fn remove_lines(
             calls.borrow_mut().extend(named);
         }
         (!is_meant).then(|| line.to_string())
-    })
+    };
+    rewrite_held(home, is_removed, &change, Some(reached(home)?))
+}
+
+/// How far transcripts had been read of which something was forgotten so far, or was in blocks that are lost.
+fn reached(home: &Home) -> Result<Reached, ArchiveError> {
+    let known = Reached::read(home)?;
+    let mut reached = known.clone();
+    let noted =
+        ArchiveIndex::existing(home).and_then(|index| index.map_or(Ok(()), |index| reached.note_lost(home, &index)));
+    match noted {
+        Err(error) if !is_damage(&error) => return Err(error),
+        _ if reached != known => reached.save(home)?,
+        _ => {}
+    }
+    Ok(reached)
 }
 
 /// Removes what is older than a time, and the oldest until the rest fits.
@@ -88,7 +110,7 @@ pub fn delete(home: &Home) -> Result<(), ArchiveError> {
     index::remove(home)?;
     for entry in fs::read_dir(home.archive_dir())? {
         let path = entry?.path();
-        if path.file_name().is_some_and(|name| name != "lock") {
+        if path.file_name().is_some_and(|name| name != "lock" && name != reached::FILE) {
             fs::remove_file(path)?;
         }
     }
@@ -120,6 +142,8 @@ pub fn remove_secrets(home: &Home) -> Result<(), ArchiveError> {
 
 fn without_secrets(cleaner: &Cleaner, line: &str) -> String {
     let Ok(mut value) = serde_json::from_slice::<Value>(line.as_bytes()) else { return line.to_string() };
+    // Earlier versions kept them.
+    remove_escapes(&mut value);
     let is_changed = redact(cleaner, &mut value);
     if is_changed { value.to_string() } else { line.to_string() }
 }
@@ -144,9 +168,46 @@ fn unchanged(_: &BlockHead, _: Option<Timestamp>, line: &str) -> Option<String> 
     Some(line.to_string())
 }
 
-/// A line of JSON as the words in it: paths are not glued to what escapes a line break.
+/// What separates words where a text has other text as JSON.
+const WRITTEN: [(&str, &str); 6] = [
+    ("\\n", "\n"),
+    ("\\r", "\n"),
+    ("\\t", "\t"),
+    ("\\\"", "\""),
+    // Earlier versions kept what only shows words in colours.
+    ("\\u001b", "\u{1b}"),
+    ("\\u001B", "\u{1b}"),
+];
+
+/// A line of JSON as the words in it: paths are not glued to what escapes a line break, or shows them in colours.
 pub fn words(line: &str) -> String {
-    line.replace("\\n", "\n").replace("\\r", "\n").replace("\\t", "\t").replace("\\\"", "\"")
+    let value = serde_json::from_slice(line.as_bytes()).unwrap_or_else(|_| Value::from(line));
+    let mut found = String::with_capacity(line.len());
+    spell(&value, &mut found);
+    found
+}
+
+fn spell(value: &Value, found: &mut String) {
+    match value {
+        Value::String(text) => match inner(text) {
+            Some(inner) => spell(&inner, found),
+            None => {
+                let text = WRITTEN.iter().fold(text.clone(), |text, (from, to)| text.replace(from, to));
+                found.extend([&without_escapes(&text), "\n"]);
+            }
+        },
+        Value::Array(all) => all.iter().for_each(|value| spell(value, found)),
+        Value::Object(object) => object.iter().for_each(|(key, value)| {
+            found.extend([key, "\n"]);
+            spell(value, found);
+        }),
+        _ => {}
+    }
+}
+
+/// JSON in a text.
+fn inner(text: &str) -> Option<Value> {
+    text.starts_with(['{', '[']).then(|| serde_json::from_slice(text.as_bytes()).ok()).flatten()
 }
 
 fn rewrite(home: &Home, is_removed: &dyn Fn(&BlockHead) -> bool, change: &Change) -> Result<(), ArchiveError> {
@@ -154,11 +215,16 @@ fn rewrite(home: &Home, is_removed: &dyn Fn(&BlockHead) -> bool, change: &Change
         return Ok(());
     }
     let _lock = lock(home)?;
-    rewrite_held(home, is_removed, change)
+    rewrite_held(home, is_removed, change, None)
 }
 
-/// Rewrites every segment that changes.
-fn rewrite_held(home: &Home, is_removed: &dyn Fn(&BlockHead) -> bool, change: &Change) -> Result<(), ArchiveError> {
+/// Rewrites every segment that changes. Notes in `reached` which transcripts lost something that they still have.
+fn rewrite_held(
+    home: &Home,
+    is_removed: &dyn Fn(&BlockHead) -> bool,
+    change: &Change,
+    mut reached: Option<Reached>,
+) -> Result<(), ArchiveError> {
     if segments(home)?.is_empty() {
         return Ok(());
     }
@@ -180,6 +246,9 @@ fn rewrite_held(home: &Home, is_removed: &dyn Fn(&BlockHead) -> bool, change: &C
                     Rest::Same(block) => bytes.extend(block.pack()?),
                     Rest::Changed(block) => {
                         is_new = true;
+                        if let (Some(reached), Some(Block { head, .. })) = (&mut reached, block.as_deref()) {
+                            reached.note(head);
+                        }
                         bytes.extend(block.map(|block| block.pack()).transpose()?.unwrap_or_default());
                     }
                 },
@@ -189,6 +258,9 @@ fn rewrite_held(home: &Home, is_removed: &dyn Fn(&BlockHead) -> bool, change: &C
         })?;
         if !is_new {
             continue;
+        }
+        if let Some(reached) = &reached {
+            reached.save(home)?;
         }
         if !is_changed {
             is_changed = true;
@@ -341,4 +413,77 @@ pub fn rebuild(home: &Home) -> Result<u64, ArchiveError> {
     }
     ArchiveIndex::open_writable(home)?;
     Ok(damaged)
+}
+
+#[cfg(test)]
+mod tests {
+    use cerberus_recall::forget::Paths;
+    use cerberus_record::clean::glob::Glob;
+    use cerberus_record::id::{Agent, ProjectId};
+
+    use super::*;
+    use crate::segment::segment_path;
+
+    /// A home whose archive has these lines as they are.
+    fn archive_of(dir: &tempfile::TempDir, lines: &[&str]) -> Home {
+        let home = Home::new(dir.path().join("home"));
+        drop(lock(&home).unwrap());
+        let head = BlockHead {
+            agent: Agent::MANUAL,
+            session: "session-one".into(),
+            project: ProjectId::from_stored("p".into()),
+            root: "/hydra".into(),
+            source: "/t.jsonl".into(),
+            is_main: true,
+            from: 0,
+            to: 9,
+            mark: 0,
+            first_at: None,
+            last_at: None,
+            open: Default::default(),
+            text_bytes: lines.iter().map(|line| line.len() as u64 + 1).sum(),
+        };
+        let lines = lines.iter().map(|line| line.to_string()).collect();
+        fs::write(segment_path(&home, 1), Block { head, lines }.pack().unwrap()).unwrap();
+        home
+    }
+
+    fn lines_of(home: &Home) -> Vec<String> {
+        let mut found = Vec::new();
+        each(home, |block| found.extend(block.lines)).unwrap();
+        found
+    }
+
+    #[test]
+    fn colours_that_earlier_versions_kept_hide_nothing() {
+        let kept = r#"{"text":"\u001b[1mother words\u001b[0m"}"#;
+        let dir = tempfile::tempdir().unwrap();
+        let home = archive_of(
+            &dir,
+            &[
+                r#"{"text":"\u001b[35msrc/secretly.rs\u001b[0m:12: words"}"#,
+                r#"{"arguments":"{\"output\":\"\\u001B[35m/hydra/src/secretly.rs\\u001b[0m:12\"}"}"#,
+                r#"{"output":"{\"a\":\"\\u001b[35msrc/secretly.rs\\u001b[0m\"}\n{\"a\":\"tune\\nsrc/secretly.rs\"}"}"#,
+                r#"{"changes":{"src/secretly.rs":{}}}"#,
+                kept,
+            ],
+        );
+        let paths = Paths {
+            glob: Glob::parse("src/secretly.rs").unwrap(),
+            projects: HashSet::from([ProjectId::from_stored("p".into())]),
+            bases: HashSet::new(),
+            files: Vec::new(),
+            elsewhere: Vec::new(),
+        };
+        forget(&home, &ForgetRequest::Paths(paths)).unwrap();
+        assert_eq!(lines_of(&home), [kept]);
+
+        let dir = tempfile::tempdir().unwrap();
+        let home = archive_of(&dir, &[r#"{"text":"the \u001b[1mpassword\u001b[0m is Winter!2031x"}"#, kept]);
+        let mut found = 0;
+        secrets(&home, &mut |_, _, _, _| found += 1).unwrap();
+        assert_eq!(found, 1);
+        remove_secrets(&home).unwrap();
+        assert_eq!(lines_of(&home), [r#"{"text":"the password is [redacted:password]"}"#, kept]);
+    }
 }

@@ -145,7 +145,7 @@ impl ArchiveIndex {
         }
     }
 
-    fn existing(home: &Home) -> Result<Option<ArchiveIndex>, ArchiveError> {
+    pub fn existing(home: &Home) -> Result<Option<ArchiveIndex>, ArchiveError> {
         let path = index_file(home);
         if !path.is_file() {
             return Ok(None);

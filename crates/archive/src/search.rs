@@ -22,6 +22,9 @@ const HITS_MAX: usize = 30_000;
 /// How many passages are read.
 const READ_MAX: usize = 60;
 
+/// How many are read for each that is wanted: those beside a better one are not shown.
+const READ_PER_RESULT: usize = 3;
+
 /// How many are read to find a phrase: of those that have its words, few may have them one after the other.
 const READ_FOR_PHRASE_MAX: usize = 500;
 
@@ -79,8 +82,8 @@ fn found(home: &Home, query: &PassageQuery) -> Result<Vec<FoundPassage>, Archive
     let mut found: Vec<(PassagePlace, FoundPassage)> = Vec::new();
     for (place, share) in places {
         // The words of a passage can be no closer together than side by side.
-        let is_worse = |(_, better): &&(PassagePlace, FoundPassage)| better.score > share;
-        if found.iter().filter(is_worse).count() >= query.limit {
+        let better = apart(&found).take(query.limit).take_while(|better| better.score > share);
+        if better.count() >= query.limit {
             break;
         }
         let Some((part, head)) = reader.part(&place)? else { continue };
@@ -90,16 +93,20 @@ fn found(home: &Home, query: &PassageQuery) -> Result<Vec<FoundPassage>, Archive
         }
         let score = share * (1.0 - NEAR + NEAR * nearness(&asked, text));
         let (agent, session, kind, at) = (head.agent, head.session, place.kind, place.at);
-        found.push((place, FoundPassage { agent, session, kind, at, text: text.to_string(), score }));
+        let passage = FoundPassage { agent, session, kind, at, text: text.to_string(), score };
+        let is_better = |(_, other): &(PassagePlace, FoundPassage)| (other.score, other.at) >= (score, at);
+        found.insert(found.partition_point(is_better), (place, passage));
     }
-    found.sort_by(|(_, a), (_, b)| b.score.total_cmp(&a.score).then(b.at.cmp(&a.at)));
-    let mut best: Vec<(PassagePlace, FoundPassage)> = Vec::new();
-    for (place, passage) in found {
-        if !best.iter().any(|(better, _)| better.is_beside(&place)) {
-            best.push((place, passage));
-        }
-    }
-    Ok(best.into_iter().map(|(_, passage)| passage).take(query.limit).collect())
+    Ok(apart(&found).take(query.limit).cloned().collect())
+}
+
+/// The passages, best first, without those beside a better one.
+fn apart(found: &[(PassagePlace, FoundPassage)]) -> impl Iterator<Item = &FoundPassage> {
+    let mut shown: Vec<&PassagePlace> = Vec::new();
+    found.iter().filter_map(move |(place, passage)| {
+        let is_apart = !shown.iter().any(|better| better.is_beside(place));
+        is_apart.then(|| shown.push(place)).map(|()| passage)
+    })
 }
 
 /// The terms that each passage has, one bit each, and what each term is worth.
@@ -158,7 +165,7 @@ fn shortlist(
     let mut of_block: HashMap<i64, usize> = HashMap::new();
     let mut found = Vec::new();
     for (share, row) in ranked {
-        if found.len() >= read_max.max(query.limit) {
+        if found.len() >= read_max.max(READ_PER_RESULT * query.limit) {
             break;
         }
         let Some(place) = index.passage(row)? else { continue };

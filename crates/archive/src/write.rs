@@ -21,6 +21,7 @@ use zstd::bulk::Compressor;
 
 use crate::error::ArchiveError;
 use crate::index::{ArchiveIndex, LineReader, REFERENCE_BYTES_MIN, reference, referred};
+use crate::reached::Reached;
 pub use crate::reading::Source;
 use crate::reading::{Piece, ReadLine, ReadPiece, Reading, SourceForm, read_lines};
 use crate::segment::{
@@ -53,6 +54,7 @@ pub struct Archive<'h> {
     keep: KeepFiles,
     /// How many threads read transcripts ahead.
     workers: usize,
+    reached: Reached,
     packer: Compressor<'static>,
     /// The segment that is written to.
     number: u32,
@@ -70,8 +72,8 @@ impl<'h> Archive<'h> {
         let index = ArchiveIndex::open_writable(home)?;
         let (number, file, offset) = last_segment(home)?;
         index.begin()?;
-        let packer = packer()?;
-        Ok(Archive { home, index, keep, workers, packer, number, file, offset, uncommitted: 0, _lock: lock })
+        let (reached, packer) = (Reached::read(home)?, packer()?);
+        Ok(Archive { home, index, keep, workers, reached, packer, number, file, offset, uncommitted: 0, _lock: lock })
     }
 
     /// Adds what is new in a transcript. Returns how many bytes of text that is.
@@ -120,7 +122,9 @@ impl<'h> Archive<'h> {
             false => SourceForm::Packed,
         };
         let known = self.known(source)?;
-        let mut from = known.as_ref().filter(|_| form != SourceForm::Whole).map_or(0, |head| head.to);
+        let is_lost = self.reached.after_loss(source, known.as_ref()).is_some();
+        let goes_on = form != SourceForm::Whole && !is_lost;
+        let mut from = known.as_ref().filter(|_| goes_on).map_or(0, |head| head.to);
         let is_same = |head: &BlockHead| matches!(mark(source.path, from), Ok(Some(mark)) if mark == head.mark);
         if form == SourceForm::Plain && known.as_ref().is_some_and(|head| !is_same(head)) {
             // The agent wrote it anew.
@@ -139,6 +143,7 @@ impl<'h> Archive<'h> {
         let Reading { source, known, from, form, .. } = reading;
         // What is read again was stored or forgotten; only what is newer is new.
         let after = known.as_ref().filter(|_| *from == 0).and_then(|head| head.last_at);
+        let after = after.max(self.reached.after_loss(source, known.as_ref()));
         let stored = if after.is_some() { self.stored(source)? } else { Vec::new() };
         let mut adding = Adding {
             source,

@@ -28,6 +28,11 @@ pub struct Passages {
 }
 
 impl Passages {
+    /// Whether a passage goes on in the next part of the text.
+    pub fn is_open(&self) -> bool {
+        self.depth > 0
+    }
+
     /// What is outside of passages in the next part of the text.
     pub fn outside<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
         cut(text, &mut self.depth)

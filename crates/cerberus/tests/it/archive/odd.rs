@@ -2,6 +2,9 @@
 
 use std::fs;
 
+use cerberus_archive::search::{PassageQuery, search};
+use cerberus_os::home::Home;
+use cerberus_record::time::Timestamp;
 use cerberus_testkit::env::TestEnv;
 use serde_json::json;
 
@@ -72,6 +75,34 @@ fn a_private_passage_ends_where_it_ends_also_in_a_later_piece_of_the_message() {
 }
 
 #[test]
+fn a_private_passage_hides_whatever_stands_between_its_pieces() {
+    let env = env();
+    let mut written = kept_session(&env);
+    let text = |text: &str| json!({"type": "text", "text": text});
+    for id in ["lists", "lists-more"] {
+        let call = json!([{"type": "tool_use", "id": id, "name": "Bash", "input": {"command": "ls"}}]);
+        written.push("10:00:42", "assistant", call);
+    }
+    let pieces = json!([
+        text("Keep it <private>my xylorimba"),
+        {"type": "tool_result", "tool_use_id": "lists", "content": "a crumhorn"},
+        {"type": "tool_result", "tool_use_id": "lists-more", "content": [text("a rackett"), text("a rauschpfeife")]},
+        {"type": "thinking", "thinking": "of a sarrusophone"},
+        "and a cornamuse",
+        text("and the theorbo</private> but tune the psaltery"),
+        {"type": "thinking", "thinking": "of a hurdy-gurdy"},
+    ]);
+    written.push("10:01:00", "user", pieces).said("10:01:10", "It is tuned.").import();
+    for secret in ["xylorimba", "crumhorn", "rackett", "rauschpfeife", "sarrusophone", "cornamuse", "theorbo"] {
+        assert_eq!(count(&env, "session-one", secret), 0, "{secret}");
+        assert_eq!(holding(&env, secret), [] as [String; 0]);
+    }
+    for (words, wanted) in [("tune the psaltery", 1), ("hurdy-gurdy", 1), ("lists-more", 2)] {
+        assert_eq!(count(&env, "session-one", words), wanted, "{words}");
+    }
+}
+
+#[test]
 fn a_phrase_is_found_where_its_words_are_everywhere_and_where_a_passage_ends() {
     let env = env();
     let mut written = kept_session(&env);
@@ -88,6 +119,28 @@ fn a_phrase_is_found_where_its_words_are_everywhere_and_where_a_passage_ends() {
     assert_eq!(found(&env, &["\"the sousaphone player left\""])[0].0, "output");
     assert_eq!(found(&env, &["\"0298 0000\""])[0].0, "output");
     assert_eq!(found(&env, &["\"player sousaphone\""]), []);
+}
+
+#[test]
+fn passages_beside_a_better_one_do_not_count() {
+    let env = env();
+    let mut written = kept_session(&env);
+    let filler = "0123 ".repeat(280);
+    written.ran("10:01:01", "cat", &format!("serpent cimbasso {filler}\nserpent cimbasso {filler}"));
+    written.said("10:01:02", "The serpent is tuned.").said("10:01:03", "Done.").import();
+    let query = PassageQuery {
+        text: "serpent cimbasso",
+        limit: 2,
+        projects: &[],
+        agent: None,
+        kinds: &[],
+        file: None,
+        since: Timestamp::EPOCH,
+        until: Timestamp::LAST,
+    };
+    let found = search(&Home::new(env.home()), &query).unwrap();
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found[0].text.starts_with("serpent cimbasso") && found[1].text == "The serpent is tuned.", "{found:?}");
 }
 
 #[test]
@@ -167,6 +220,46 @@ fn an_archive_that_was_cut_or_lost_is_whole_again_and_has_nothing_twice() {
         assert_eq!(env.json(&["status"])["archive"]["damaged_bytes"], 0, "{how}");
         assert_eq!(archived(&env, "session-one"), wanted, "{how}");
         assert_eq!(found(&env, &["bombardon3"]).len(), 1, "{how}");
+    }
+}
+
+#[test]
+fn what_was_forgotten_does_not_come_back_when_blocks_are_lost() {
+    let request: [&[&str]; 2] =
+        [&["--path", "src/secretly.rs"], &["--since", "2026-01-21T10:00:45Z", "--until", "2026-01-21T10:00:46Z"]];
+    for (request, how) in request.into_iter().flat_map(|one| ["after", "before", "deleted"].map(|how| (one, how))) {
+        let env = env();
+        let mut written = kept_session(&env);
+        for number in 0..4 {
+            written.ran("10:00:42", "seq", &mixed_words(number));
+        }
+        written
+            .said("10:00:43", "The bombardon is counted.")
+            .ran("10:00:45", "rg tuning", "src/secretly.rs: the tuning of a flugelhorn")
+            .said("10:00:50", "Done.")
+            .import();
+        assert_eq!(count(&env, "session-one", "flugelhorn"), 1);
+        let damage = || {
+            let mut bytes = fs::read(segment(&env, 1)).unwrap();
+            let last = (0..bytes.len() - 4).rfind(|at| bytes[*at..].starts_with(b"CRB1")).unwrap();
+            assert!(last > 0);
+            *bytes.last_mut().unwrap() ^= 0xff;
+            fs::write(segment(&env, 1), bytes).unwrap();
+        };
+        if how == "before" {
+            damage();
+        }
+        env.ok(&[&["forget", "--yes"], request].concat());
+        match how {
+            "after" => damage(),
+            "deleted" => drop(env.ok(&["archive", "--delete"])),
+            _ => {}
+        }
+        written.said("10:05:00", "The bassoon is new.").import();
+        env.ok(&["archive"]);
+        assert_eq!(count(&env, "session-one", "flugelhorn"), 0, "{request:?} {how}");
+        assert_eq!(holding(&env, "flugelhorn"), [] as [String; 0], "{request:?} {how}");
+        assert_eq!(count(&env, "session-one", "bassoon"), 1, "{request:?} {how}");
     }
 }
 

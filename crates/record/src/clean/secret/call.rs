@@ -9,7 +9,7 @@ use super::position;
 use super::text::{ALPHA, DIGIT, DOT, DOTTED, LOWER, Text, WORD, is};
 use super::value::{JUDGED_BYTES, ValueForm, is_phrase, is_placeholder, is_secret};
 use super::words::is_ordinary;
-use super::written::{Value, authorization, ends_line, is_quote, value_at};
+use super::written::{Value, authorization, behind_scheme, ends_line, is_quote, value_at};
 
 /// How many arguments of a call are read, and how long each may be.
 const ARGUMENTS_MAX: usize = 4;
@@ -215,7 +215,10 @@ pub(super) fn named(text: &Text, at: usize) -> Option<Cut> {
                 return quoted(text, &third.value, PASSWORD);
             }
             match announced(text, &first.value)? {
-                header if header.place == ValuePlace::AfterScheme => authorization(text, &second.value, header),
+                header if header.place == ValuePlace::AfterScheme => {
+                    let literal = || quoted(text, &behind_scheme(text, &second.value), PASSWORD);
+                    authorization(text, &second.value, header).or_else(literal)
+                }
                 _ => quoted(text, &second.value, PASSWORD),
             }
         }

@@ -28,8 +28,6 @@ const MESSAGES: [&[u8]; 22] = [
     b"add", b"are", b"ask", b"be", b"can", b"for", b"get", b"has", b"if", b"is", b"it", b"new", b"no", b"not", b"old",
     b"or", b"put", b"set", b"too", b"use", b"was", b"you",
 ];
-/// Names of secrets that are words of every day too.
-const EVERYDAY: [&[u8]; 4] = [b"pepper", b"crumb", b"pat", b"seed"];
 /// The parts that begin with a given byte.
 const PARTS: [u16; 257] = index!(PLACEHOLDER_PARTS, part: first_byte(part));
 
@@ -213,8 +211,7 @@ fn is_phrase_word(word: &[u8]) -> bool {
     let is_inner = |&byte: &u8| is(byte, ALNUM) || matches!(byte, b'-' | b'\'' | b'/' | b'&' | 0x80..0xe0);
     let word = word.strip_suffix(b",").unwrap_or(word);
     let begins = word.first().is_some_and(|&byte| is_letter(byte) || is(byte, DIGIT) || byte == b'&');
-    let names = || announces(word).is_some() || names_secret(word);
-    begins && word.iter().all(is_inner) && (EVERYDAY.contains(&word) || !names())
+    begins && word.iter().all(is_inner) && announces(word).is_none() && !names_secret(word)
 }
 
 /// `Token`, `accessToken`, `API_KEY`: the name of a secret, in any spelling.

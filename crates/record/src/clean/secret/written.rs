@@ -100,7 +100,7 @@ pub(super) fn authorization(text: &Text, value: &Value, announced: Announced) ->
     let from = text.skip_spaces(scheme);
     let word = text.slice(value.start, scheme);
     let ends = |end: usize| matches!(text.at(end), b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'\\');
-    let is_known = SCHEMES.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()));
+    let is_known = is_scheme(word);
     let end = text.until_stop(from, JUDGED_BYTES);
     // A scheme of their own: one word, then the value to the end of the line.
     if from == scheme || !(is_known || (announced.name == "authorization" && word.len() > 2 && ends(end))) {
@@ -116,4 +116,15 @@ pub(super) fn authorization(text: &Text, value: &Value, announced: Announced) ->
         start: from,
         end,
     })
+}
+
+/// A value without a known scheme before it.
+pub(super) fn behind_scheme(text: &Text, value: &Value) -> Value {
+    let scheme = text.run(value.start, ALPHA | DASH, SCHEME_BYTES);
+    let is_known = is_scheme(text.slice(value.start, scheme));
+    Value { start: if is_known { text.skip_spaces(scheme).min(value.end) } else { value.start }, ..*value }
+}
+
+fn is_scheme(word: &[u8]) -> bool {
+    SCHEMES.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
 }

@@ -90,10 +90,24 @@ fn a_header_and_an_address_announce_any_literal() {
         "https://x.io/?next=%2Fa%3Ftoken%3D#",
         "jdbc:oracle:thin:bob/#@db:1521:x",
     ]);
+    for (text, secret) in [
+        ("headers.set(\"Authorization\", \"Bearer pa$$w0rd9\")", "pa$$w0rd9"),
+        ("headers.set('Authorization', 'Bearer pa(ss)w0rd')", "pa(ss)w0rd"),
+        ("req.Header.Set(\"Authorization\", \"walnut\")", "walnut"),
+    ] {
+        let once = redact_words(text, None);
+        assert!(!once.contains(secret) && once.contains("[redacted:"), "{once}");
+    }
     kept(&[
         "Authorization: Bearer <token>",
         "Authorization: Bearer $TOKEN",
         "Authorization: Bearer authentication",
+        "headers.set(\"Authorization\", \"Bearer authentication\")",
+        "headers.set(\"Authorization\", \"Bearer $TOKEN2\")",
+        "headers.set(\"Authorization\", \"Bearer {token2}\")",
+        "headers.set(\"Authorization\", \"Bearer \" + token)",
+        "headers.set(\"Authorization\", \"Bearer\")",
+        "headers.set(\"Authorization\", token)",
         "git clone https://git@github.com/acme/app.git",
         "https://somebody@bitbucket.org/somebody/app.git",
         "https://x.io/?page=overview&sort=descending",
