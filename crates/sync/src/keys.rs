@@ -15,7 +15,7 @@ use super::{Result, SyncError, random, unreadable};
 pub const NAMES_MAX: usize = 64;
 const NAME_CHARS_MAX: usize = 64;
 /// How many earlier keys a new one brings along, besides the first.
-const HANDED_ON_MAX: usize = 800;
+pub(super) const HANDED_ON_MAX: usize = 800;
 /// The number of an epoch, and its key.
 const HANDED_ON_BYTES: usize = 4 + crypto::KEY_BYTES;
 
@@ -95,14 +95,15 @@ pub fn epoch<'a>(
 /// All keys of the space that whoever has these secrets can get: those that were wrapped for it, and those that came with
 /// them. `None` if there are none.
 pub fn all(space: &str, state: &ChainState, id: &str, secrets: &Secrets) -> Option<Vec<SpaceKey>> {
-    let (mut keys, mut handed_on): (Vec<SpaceKey>, Vec<SpaceKey>) = Default::default();
+    let (mut keys, mut handed_on): (Vec<SpaceKey>, BTreeSet<(u32, Key)>) = Default::default();
     for epoch in state.epochs.iter().rev() {
         let given = state.given.get(id).filter(|(number, _)| *number == epoch.number).map(|(_, wrapped)| wrapped);
         let wraps = [epoch.to.get(id), given].into_iter().flatten();
         let wrapped = wraps.filter_map(|wrapped| unwrapped(space, epoch.number, secrets, wrapped));
-        let mut found = wrapped.chain(handed_on.iter().filter(|key| key.epoch == epoch.number).cloned());
+        let others = handed_on.range((epoch.number, [0; 32])..=(epoch.number, [u8::MAX; 32]));
+        let mut found = wrapped.chain(others.map(|(epoch, key)| SpaceKey { epoch: *epoch, key: *key }));
         if let Some(key) = found.find(|key| key.check(space) == epoch.check) {
-            handed_on.extend(before(space, &key, epoch));
+            handed_on.extend(before(space, &key, epoch).into_iter().map(|one| (one.epoch, one.key)));
             keys.push(key);
         }
     }
@@ -114,8 +115,8 @@ pub fn all(space: &str, state: &ChainState, id: &str, secrets: &Secrets) -> Opti
 /// some devices and not by others.
 pub fn is_skipped(space: &Space, state: &ChainState, since: u32) -> bool {
     state.epochs.windows(2).filter(|pair| pair[1].number > since).any(|pair| {
-        let key = space.keys.iter().find(|key| key.epoch == pair[1].number);
-        let handed_on = key.map(|key| before(&space.id, key, &pair[1])).unwrap_or_default();
+        let at = space.keys.binary_search_by_key(&pair[1].number, |key| key.epoch);
+        let handed_on = at.map(|at| before(&space.id, &space.keys[at], &pair[1])).unwrap_or_default();
         !handed_on.iter().any(|key| key.epoch == pair[0].number && key.check(&space.id) == pair[0].check)
     })
 }
