@@ -214,7 +214,7 @@ pub struct ChainState {
     /// Devices and grants that were here, and who ended that.
     pub gone: BTreeMap<String, String>,
     pub epochs: Vec<Epoch>,
-    /// Keys that were wrapped when somebody came in: member to the epoch and the wrapped key.
+    /// The epoch in which each device and grant came in, with the key that was wrapped for it.
     pub given: BTreeMap<String, (u32, String)>,
     pub sealed: String,
     /// Who began the epoch.
@@ -247,9 +247,10 @@ impl ChainState {
             is_rotation_due: false,
             recoveries: 1,
         };
-        state.add(first, RECOVERY)?;
+        let id = state.add(first, RECOVERY)?;
         state.check_epoch(epoch, &BTreeSet::new())?;
         state.begin(epoch, RECOVERY);
+        state.given.insert(id, (state.epoch(), String::new()));
         Ok(state)
     }
 
@@ -382,6 +383,7 @@ impl ChainState {
                     return Err(LinkRefusal::Known(id));
                 }
                 short(&grant.name)?;
+                self.given.insert(id.clone(), (self.epoch(), String::new()));
                 self.grants.insert(id, grant.clone());
             }
             ChainChange::Recovery { recovery, key, .. } => {

@@ -483,7 +483,39 @@ pub fn take_keys(files: &Files, space: &mut Space, state: &ChainState, device: &
 pub fn names(space: &Space, state: &ChainState) -> BTreeMap<String, String> {
     let name = |member: &Member| {
         let added = &member.device;
-        keys::opened_name(space, &added.keys.sign, &added.name).unwrap_or_default()
+        keys::opened_name(space, state, &added.keys.sign, &added.name).unwrap_or_default()
     };
     state.members.iter().map(|(id, member)| (id.clone(), name(member))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::chain::{MEMBERS_MAX, MemberDevice, id_of};
+    use super::*;
+
+    #[test]
+    fn a_link_for_as_many_devices_as_a_space_may_have_fits_into_one_document() {
+        let space = Space { id: "5e".repeat(8), ..Space::default() };
+        let own = Secrets::of(b"first");
+        let public = keys::public(&own).unwrap();
+        let (id, key) = (id_of(&public.sign), SpaceKey { epoch: 1, key: [7; 32] });
+        let first = MemberDevice { keys: public.clone(), name: String::new(), names: String::new() };
+        let to = [(id.as_str(), &public), (RECOVERY, &public)];
+        let epoch = keys::epoch(&space.id, key, to.into_iter(), String::new()).unwrap();
+        let change = ChainChange::Found { recovery: public, first: first.clone(), epoch, sealed: String::new() };
+        let mut chain = found(&space, &own, change).unwrap();
+        (chain.state.number, chain.state.epochs[0].number) = (u64::MAX - 1, u32::MAX - 1);
+        for number in 1..MEMBERS_MAX {
+            chain.state.members.insert(format!("{number:016x}"), Member { device: first.clone(), by: "0".repeat(16) });
+        }
+        // The largest removes one device that let in all others.
+        let gone = BTreeSet::from(["0".repeat(16)]);
+        chain.state.members.insert("0".repeat(16), Member { device: first, by: RECOVERY.to_string() });
+        let known: Vec<SpaceKey> = (0..2_000).map(|epoch| SpaceKey { epoch, key: [7; 32] }).collect();
+        let epoch = keys::next_epoch(&space, &chain.state, &known, [8; 32], &gone).unwrap();
+        let change = ChainChange::Remove { let_in: chain.state.let_in_by(&gone), gone, epoch };
+        let link = signed(&space, &own, &chain.next(VERSION, &id, change)).unwrap();
+        assert!((900_000..LINK_BYTES_MAX).contains(&link.bytes.len()), "{}", link.bytes.len());
+        assert!(shown(&link.bytes).is_ok() && document(&[link]).unwrap().len() < 2 << 20);
+    }
 }
