@@ -16,7 +16,8 @@
 //! | `Recovery`: another recovery key | the recovery key; the new one confirms |
 //!
 //! The id of a device is the hash of its signing key, and an id is added once: nobody speaks for another, and a removal
-//! never un-happens. A removal names the devices that were let in by those that go and that stay.
+//! never un-happens. A removal names the devices that were let in by those that go and that stay. A chain that has become
+//! too long takes only links that end something, so whatever a member adds, every device can read it and remove that member.
 //!
 //! # Keys
 //!
@@ -309,12 +310,7 @@ impl ChainState {
         self.members.iter().filter(stays).map(|(id, _)| id.clone()).collect()
     }
 
-    fn check_removal(
-        &self,
-        gone: &BTreeSet<String>,
-        let_in: &BTreeSet<String>,
-        by: &str,
-    ) -> Result<(), LinkRefusal> {
+    fn check_removal(&self, gone: &BTreeSet<String>, let_in: &BTreeSet<String>, by: &str) -> Result<(), LinkRefusal> {
         if gone.is_empty() || gone.contains(by) {
             return Err(LinkRefusal::NotEntitled(by.to_string()));
         }

@@ -7,9 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::chain::{
-    Chain, ChainChange, ChainState, ChainVerdict, Claim, IsSigned, Link, Member, RECOVERY, ShownLink,
-};
+use super::chain::{Chain, ChainChange, ChainState, ChainVerdict, Claim, IsSigned, Link, Member, RECOVERY, ShownLink};
 use super::crypto::{self, Key, Secrets, hex};
 use super::document::{self, CHAIN, FIRST_FORMAT, SPACE_PLACE, Unusable, VERSION};
 use super::files::Files;
@@ -146,12 +144,11 @@ impl ShownChain {
     /// Fails if a member has added a link to the chain that counts in a newer version.
     pub fn check_version(&self, space: &Space, chain: &Chain) -> Result<()> {
         let (place, ChainState { number, head, members, recovery, .. }) = (space.place(SPACE_PLACE), &chain.state);
-        let is_newer = self.newer.as_ref().is_some_and(|bytes| {
-            let mut keys = members.values().map(|member| &member.device.keys).chain([recovery]);
-            document::follows(bytes, *number, head)
-                && keys.any(|keys| document::is_signed(&keys.sign, &place, LINK, bytes))
-        });
-        if is_newer { Err(unreadable(NEWER)) } else { Ok(()) }
+        let follows = |bytes: &&Vec<u8>| document::follows(bytes, *number, head);
+        let Some(bytes) = self.newer.as_ref().filter(follows) else { return Ok(()) };
+        let keys = members.iter().map(|(id, member)| (id.as_str(), &member.device.keys)).chain([(RECOVERY, recovery)]);
+        let mut signers = keys.filter(|(_, keys)| document::is_signed(&keys.sign, &place, LINK, bytes));
+        signers.next().map_or(Ok(()), |(by, _)| Err(unreadable(format!("{NEWER} ({by} has signed it)"))))
     }
 }
 

@@ -75,7 +75,8 @@ fn what_only_says_that_it_is_newer_stops_nobody() {
     }
     let genuine = newer(json!({ "v": 99, "number": number, "previous": previous }));
     show(&hub, &[whole, genuine.clone()].concat());
-    assert!(said(&a, &["sync"]).contains("newer version"));
+    let told = said(&a, &["sync"]);
+    assert!(told.contains("newer version") && told.contains(&id(&b)), "{told}");
     // So is a founding link by whoever knows no other.
     let shown_to_all = shown(&hub);
     show(&hub, &genuine);
