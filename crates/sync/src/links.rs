@@ -161,8 +161,8 @@ fn place_before(space: &Space, number: u64) -> Place {
 pub(super) fn extended(hub: &mut dyn Transport, space: &Space, mut chain: Chain) -> Result<Chain> {
     let mut limit = LINKS_AT_ONCE;
     loop {
-        let (range, count) = (newer(space, &chain), chain.links.len());
-        in_lanes(hub, &range, limit, |there| {
+        let (range, count) = (Range { limit, ..newer(space, &chain) }, chain.links.len());
+        in_lanes(hub, &range, |there| {
             push_newer(space, &mut chain, there);
             chain.links.len() > count
         })?;
@@ -176,12 +176,11 @@ pub(super) fn extended(hub: &mut dyn Transport, space: &Space, mut chain: Chain)
 /// Asks for what stands after a link. While that is something else than what `is_it`, the next place is asked.
 fn in_lanes(
     hub: &mut dyn Transport,
-    Range { stream, generation, sequence, .. }: &Range,
-    limit: usize,
+    Range { stream, generation, sequence, limit }: &Range,
     mut is_it: impl FnMut(&[Sealed]) -> bool,
 ) -> Result<bool> {
     for lane in 0..LANES {
-        let there = hub.after(stream, generation + (lane << 32), *sequence, limit)?;
+        let there = hub.after(stream, generation + (lane << 32), *sequence, *limit)?;
         if there.is_empty() {
             break;
         }
@@ -269,7 +268,7 @@ fn in_stream(chain: &Chain) -> impl Iterator<Item = (u64, Sealed)> {
 pub(super) fn has_newest(hub: &mut dyn Transport, space: &Space, chain: &Chain) -> Result<bool> {
     let Some((generation, newest)) = in_stream(chain).last() else { return Ok(false) };
     let range = Range { stream: stream(space), generation, sequence: newest.sequence - 1, limit: 1 };
-    in_lanes(hub, &range, 1, |there| there.first() == Some(&newest))
+    in_lanes(hub, &range, |there| there.first() == Some(&newest))
 }
 
 /// Puts back every link that the hub does not have any more.
