@@ -16,7 +16,8 @@
 //! | `Recovery`: another recovery key | the recovery key; the new one confirms |
 //!
 //! The id of a device is the hash of its signing key, and an id is added once: nobody speaks for another, and a removal
-//! never un-happens. A removal names the devices that were let in by those that go and that stay.
+//! never un-happens. A removal names the devices that were let in by those that go and that stay. A chain that has become
+//! too long takes only links that end something, so whatever a member adds, every device can read it and remove that member.
 //!
 //! # Keys
 //!
@@ -52,6 +53,8 @@ pub const MEMBERS_MAX: usize = 4_096;
 const SEALED_CHARS_MAX: usize = 16 * 1024;
 /// The same for the keys that a new key brings along.
 const BEFORE_CHARS_MAX: usize = 128 * 1024;
+/// A chain that is longer takes only links that end something, so that every device can go on reading it.
+const CHAIN_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// The public keys of a device, or of the recovery code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -178,7 +181,7 @@ pub enum LinkRefusal {
     Unnamed,
     #[error("a part of it is too long")]
     TooLong,
-    #[error("the space has as many devices as it may have")]
+    #[error("the space has as many devices, or as many changes, as it may have")]
     Full,
 }
 
@@ -204,13 +207,15 @@ pub struct Member {
 pub struct ChainState {
     pub number: u64,
     pub head: Key,
+    /// How long all links are together.
+    pub bytes: usize,
     pub recovery: Keys,
     pub members: BTreeMap<String, Member>,
     pub grants: BTreeMap<String, Grant>,
     /// Devices and grants that were here, and who ended that.
     pub gone: BTreeMap<String, String>,
     pub epochs: Vec<Epoch>,
-    /// Keys that were wrapped when somebody came in: member to the epoch and the wrapped key.
+    /// The epoch in which each device and grant came in, with the key that was wrapped for it.
     pub given: BTreeMap<String, (u32, String)>,
     pub sealed: String,
     /// Who began the epoch.
@@ -231,6 +236,7 @@ impl ChainState {
         let mut state = ChainState {
             number: 1,
             head: shown.hash,
+            bytes: shown.bytes.len(),
             recovery: recovery.clone(),
             members: BTreeMap::new(),
             grants: BTreeMap::new(),
@@ -242,8 +248,10 @@ impl ChainState {
             is_rotation_due: false,
             recoveries: 1,
         };
-        state.add(first, RECOVERY)?;
-        state.begin(epoch, RECOVERY)?;
+        let id = state.add(first, RECOVERY)?;
+        state.check_epoch(epoch, &BTreeSet::new())?;
+        state.begin(epoch, RECOVERY);
+        state.given.insert(id, (state.epoch(), String::new()));
         Ok(state)
     }
 
@@ -279,20 +287,21 @@ impl ChainState {
         Ok(id)
     }
 
-    fn begin(&mut self, epoch: &Epoch, by: &str) -> Result<(), LinkRefusal> {
+    /// Whether a key may be the next one when some are gone.
+    fn check_epoch(&self, epoch: &Epoch, gone: &BTreeSet<String>) -> Result<(), LinkRefusal> {
         let is_next = self.epoch().checked_add(1) == Some(epoch.number);
-        let receivers = self.members.keys().map(String::as_str).chain([RECOVERY]);
-        if !is_next || !receivers.collect::<BTreeSet<_>>().into_iter().eq(epoch.to.keys().map(String::as_str)) {
+        let left = self.members.keys().filter(|id| !gone.contains(*id)).map(String::as_str);
+        if !is_next || !left.chain([RECOVERY]).collect::<BTreeSet<_>>().into_iter().eq(epoch.to.keys()) {
             return Err(LinkRefusal::WrongEpoch);
         }
         epoch.to.values().try_for_each(|wrapped| short(wrapped).map(drop))?;
-        if epoch.before.len() > BEFORE_CHARS_MAX {
-            return Err(LinkRefusal::TooLong);
-        }
+        if epoch.before.len() <= BEFORE_CHARS_MAX { Ok(()) } else { Err(LinkRefusal::TooLong) }
+    }
+
+    fn begin(&mut self, epoch: &Epoch, by: &str) {
         self.epochs.push(epoch.clone());
         self.begun_by = by.to_string();
         self.is_rotation_due = false;
-        Ok(())
     }
 
     /// The members whom some of these let in, and who stay when they go.
@@ -301,31 +310,39 @@ impl ChainState {
         self.members.iter().filter(stays).map(|(id, _)| id.clone()).collect()
     }
 
-    fn remove(&mut self, gone: &BTreeSet<String>, let_in: &BTreeSet<String>, by: &str) -> Result<(), LinkRefusal> {
+    fn check_removal(&self, gone: &BTreeSet<String>, let_in: &BTreeSet<String>, by: &str) -> Result<(), LinkRefusal> {
         if gone.is_empty() || gone.contains(by) {
             return Err(LinkRefusal::NotEntitled(by.to_string()));
         }
         if *let_in != self.let_in_by(gone) {
             return Err(LinkRefusal::Unnamed);
         }
-        for id in gone {
-            if self.members.remove(id).is_none() && self.grants.remove(id).is_none() {
-                return Err(LinkRefusal::Unknown(id.clone()));
-            }
-            self.gone.insert(id.clone(), by.to_string());
+        match gone.iter().find(|id| !self.members.contains_key(*id) && !self.grants.contains_key(*id)) {
+            Some(id) => Err(LinkRefusal::Unknown(id.clone())),
+            None => Ok(()),
         }
-        Ok(())
     }
 
-    /// What this chain says with one more link. Whether the link is signed was found out before.
-    fn changed(&self, shown: &ShownLink) -> Result<ChainState, LinkRefusal> {
+    /// Whether a link ends something. However long a chain is, there are few of these: nobody comes in any more.
+    fn is_ending(&self, by: &str, change: &ChainChange) -> bool {
+        match change {
+            _ if by == RECOVERY => true,
+            ChainChange::Remove { gone, .. } => gone.iter().any(|id| self.members.contains_key(id)),
+            ChainChange::Rotate(_) => self.is_rotation_due,
+            change => *change == ChainChange::Leave,
+        }
+    }
+
+    /// Makes the change of one more link, or none at all. Whether the link is signed was found out before.
+    fn change(&mut self, shown: &ShownLink) -> Result<(), LinkRefusal> {
         let Link { number, previous, by, change, .. } = &shown.link;
         if self.number.checked_add(1) != Some(*number) || *previous != self.head {
             return Err(LinkRefusal::NotNext);
         }
-        let is_recovery = by == RECOVERY;
-        let mut next = ChainState { number: *number, head: shown.hash, ..self.clone() };
-        next.recoveries += u64::from(is_recovery);
+        let (is_recovery, bytes) = (by == RECOVERY, self.bytes + shown.bytes.len());
+        if bytes > CHAIN_BYTES_MAX && !self.is_ending(by, change) {
+            return Err(LinkRefusal::Full);
+        }
         match change {
             ChainChange::Found { .. } => return Err(LinkRefusal::NotNext),
             ChainChange::Leave | ChainChange::Grant(_) if is_recovery => {
@@ -333,33 +350,47 @@ impl ChainState {
             }
             ChainChange::Recovery { .. } if !is_recovery => return Err(LinkRefusal::NotEntitled(by.clone())),
             ChainChange::Add { device, key, .. } => {
-                let id = next.add(device, by)?;
-                next.given.insert(id, (next.epoch(), short(key)?.clone()));
+                let key = short(key)?.clone();
+                let id = self.add(device, by)?;
+                self.given.insert(id, (self.epoch(), key));
             }
             ChainChange::Remove { gone, let_in, epoch } => {
-                next.remove(gone, let_in, by)?;
-                next.begin(epoch, by)?;
+                self.check_removal(gone, let_in, by)?;
+                self.check_epoch(epoch, gone)?;
+                for id in gone {
+                    self.members.remove(id);
+                    self.grants.remove(id);
+                    self.gone.insert(id.clone(), by.clone());
+                }
+                self.begin(epoch, by);
             }
             ChainChange::Leave => {
-                next.members.remove(by);
-                next.gone.insert(by.clone(), by.clone());
-                next.is_rotation_due = true;
+                self.members.remove(by);
+                self.gone.insert(by.clone(), by.clone());
+                self.is_rotation_due = true;
             }
-            ChainChange::Rotate(epoch) => next.begin(epoch, by)?,
+            ChainChange::Rotate(epoch) => {
+                self.check_epoch(epoch, &BTreeSet::new())?;
+                self.begin(epoch, by);
+            }
             ChainChange::Grant(grant) => {
                 let id = id_of(&grant.sign);
                 if self.is_known(&id) {
                     return Err(LinkRefusal::Known(id));
                 }
                 short(&grant.name)?;
-                next.grants.insert(id, grant.clone());
+                self.given.insert(id.clone(), (self.epoch(), String::new()));
+                self.grants.insert(id, grant.clone());
             }
             ChainChange::Recovery { recovery, key, .. } => {
-                next.recovery = recovery.clone();
-                next.given.insert(RECOVERY.to_string(), (next.epoch(), short(key)?.clone()));
+                let key = short(key)?.clone();
+                self.recovery = recovery.clone();
+                self.given.insert(RECOVERY.to_string(), (self.epoch(), key));
             }
         }
-        Ok(next)
+        (self.number, self.head, self.bytes) = (*number, shown.hash, bytes);
+        self.recoveries += u64::from(is_recovery);
+        Ok(())
     }
 }
 
@@ -410,7 +441,7 @@ impl Chain {
         {
             return Err(LinkRefusal::NotSigned("the new recovery key".to_string()));
         }
-        self.state = self.state.changed(&shown)?;
+        self.state.change(&shown)?;
         self.links.push(shown);
         Ok(())
     }

@@ -175,6 +175,19 @@ pub fn version(json: &[u8]) -> Option<u32> {
     serde_json::from_slice(json).map(|Version { v }| v).ok()
 }
 
+/// Whether a link, of whatever version, says that it follows the one with this number and hash.
+pub fn follows(bytes: &[u8], number: u64, hash: &Key) -> bool {
+    #[derive(Deserialize)]
+    struct Follows {
+        number: u64,
+        #[serde(with = "hex")]
+        previous: Key,
+    }
+    let body = &bytes[..bytes.len().saturating_sub(SIGNATURE_BYTES)];
+    let follows = serde_json::from_slice::<Follows>(body);
+    follows.is_ok_and(|next| Some(next.number) == number.checked_add(1) && next.previous == *hash)
+}
+
 /// Reads a document without believing it.
 pub fn claimed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Unusable> {
     if bytes.len() > DOCUMENT_BYTES_MAX {

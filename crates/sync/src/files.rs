@@ -18,8 +18,8 @@ use super::crypto::{Secrets, hex};
 use super::local::{Device, Shared, Space, SpaceState, Spaces, StreamState};
 use super::{Result, SyncError, at, random};
 
-pub(super) const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
-const CHAIN_BYTES_MAX: u64 = 1 << 30;
+/// Of a file that this home wrote. What others may add to it is limited when it arrives.
+const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024 * 1024;
 
 /// The version of the file of spaces. Those of the first had no chain; the second wrapped keys in another way, and the
 /// third handed one earlier key on.
@@ -45,12 +45,8 @@ impl<'h> Files<'h> {
     }
 
     fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
-        self.read_up_to(FILE_BYTES_MAX, name)
-    }
-
-    fn read_up_to<T: DeserializeOwned>(&self, bytes_max: u64, name: &str) -> Result<Option<T>> {
         let path = self.path(name);
-        let text = match self.home.text(&path, bytes_max) {
+        let text = match self.home.text(&path, FILE_BYTES_MAX) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             text => at(&path, text)?,
         };
@@ -95,9 +91,7 @@ impl<'h> Files<'h> {
 
     /// The links of a space's chain that this device has seen.
     pub fn links(&self, space: &Space) -> Result<Vec<Vec<u8>>> {
-        // However many links somebody added, this device goes on.
-        let name = format!("chain-{}.json", space.number);
-        let links: Vec<String> = self.read_up_to(CHAIN_BYTES_MAX, &name)?.unwrap_or_default();
+        let links: Vec<String> = self.read(&format!("chain-{}.json", space.number))?.unwrap_or_default();
         Ok(links.iter().filter_map(|link| hex::bytes(link)).collect())
     }
 
@@ -108,6 +102,13 @@ impl<'h> Files<'h> {
 
     pub fn state(&self, space: &Space) -> Result<SpaceState> {
         Ok(self.read(&format!("state-{}.json", space.number))?.unwrap_or_default())
+    }
+
+    /// Keys that were used count no more, so everything is sealed and sent once more.
+    pub(super) fn send_again(&self, space: &Space) -> Result<()> {
+        let mut state = self.state(space)?;
+        state.streams.values_mut().for_each(|stream| stream.is_to_rewrite = true);
+        self.save_state(space, &state)
     }
 
     pub fn save_state(&self, space: &Space, state: &SpaceState) -> Result<()> {

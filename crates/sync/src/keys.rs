@@ -15,7 +15,7 @@ use super::{Result, SyncError, random, unreadable};
 pub const NAMES_MAX: usize = 64;
 const NAME_CHARS_MAX: usize = 64;
 /// How many earlier keys a new one brings along, besides the first.
-const HANDED_ON_MAX: usize = 800;
+pub(super) const HANDED_ON_MAX: usize = 800;
 /// The number of an epoch, and its key.
 const HANDED_ON_BYTES: usize = 4 + crypto::KEY_BYTES;
 
@@ -95,14 +95,15 @@ pub fn epoch<'a>(
 /// All keys of the space that whoever has these secrets can get: those that were wrapped for it, and those that came with
 /// them. `None` if there are none.
 pub fn all(space: &str, state: &ChainState, id: &str, secrets: &Secrets) -> Option<Vec<SpaceKey>> {
-    let (mut keys, mut handed_on): (Vec<SpaceKey>, Vec<SpaceKey>) = Default::default();
+    let (mut keys, mut handed_on): (Vec<SpaceKey>, BTreeSet<(u32, Key)>) = Default::default();
     for epoch in state.epochs.iter().rev() {
         let given = state.given.get(id).filter(|(number, _)| *number == epoch.number).map(|(_, wrapped)| wrapped);
         let wraps = [epoch.to.get(id), given].into_iter().flatten();
         let wrapped = wraps.filter_map(|wrapped| unwrapped(space, epoch.number, secrets, wrapped));
-        let mut found = wrapped.chain(handed_on.iter().filter(|key| key.epoch == epoch.number).cloned());
+        let others = handed_on.range((epoch.number, [0; 32])..=(epoch.number, [u8::MAX; 32]));
+        let mut found = wrapped.chain(others.map(|(epoch, key)| SpaceKey { epoch: *epoch, key: *key }));
         if let Some(key) = found.find(|key| key.check(space) == epoch.check) {
-            handed_on.extend(before(space, &key, epoch));
+            handed_on.extend(before(space, &key, epoch).into_iter().map(|one| (one.epoch, one.key)));
             keys.push(key);
         }
     }
@@ -114,7 +115,7 @@ pub fn all(space: &str, state: &ChainState, id: &str, secrets: &Secrets) -> Opti
 /// some devices and not by others.
 pub fn is_skipped(space: &Space, state: &ChainState, since: u32) -> bool {
     state.epochs.windows(2).filter(|pair| pair[1].number > since).any(|pair| {
-        let key = space.keys.iter().find(|key| key.epoch == pair[1].number);
+        let key = key_of(space, pair[1].number);
         let handed_on = key.map(|key| before(&space.id, key, &pair[1])).unwrap_or_default();
         !handed_on.iter().any(|key| key.epoch == pair[0].number && key.check(&space.id) == pair[0].check)
     })
@@ -124,9 +125,13 @@ fn sealed(key: &Key, purpose: &[&[u8]], plain: &[u8]) -> Result<String> {
     Ok(hex::text(&crypto::seal_with(key, random()?, purpose, plain).ok_or(SyncError::NoRandomBytes)?))
 }
 
-fn opened(space: &Space, purpose: &[&[u8]], sealed: &str) -> Option<Vec<u8>> {
-    let sealed = hex::bytes(sealed)?;
-    space.keys.iter().find_map(|key| crypto::open_with(&key.key, purpose, &sealed))
+/// Opens what was sealed with the key of an epoch.
+fn opened(space: &Space, epoch: u32, purpose: &[&[u8]], sealed: &str) -> Option<Vec<u8>> {
+    crypto::open_with(&key_of(space, epoch)?.key, purpose, &hex::bytes(sealed)?)
+}
+
+fn key_of(space: &Space, epoch: u32) -> Option<&SpaceKey> {
+    space.keys.binary_search_by_key(&epoch, |key| key.epoch).ok().map(|at| &space.keys[at])
 }
 
 /// What a link says about a device.
@@ -141,9 +146,8 @@ pub fn added(space: &str, key: &Key, keys: Keys, name: &str, names: &[String]) -
     Ok(Added { keys, name, names })
 }
 
-pub fn grant(space: &Space, sign: Key, project: &str, name: &str) -> Result<Grant> {
-    let key = space.key().ok_or(SyncError::Waiting)?.key;
-    let name = sealed(&key, &[b"name", space.id.as_bytes(), &sign], shown_name(name).as_bytes())?;
+pub fn grant(space: &str, key: &Key, sign: Key, project: &str, name: &str) -> Result<Grant> {
+    let name = sealed(key, &[b"name", space.as_bytes(), &sign], shown_name(name).as_bytes())?;
     Ok(Grant { sign, project: project.to_string(), name })
 }
 
@@ -158,15 +162,16 @@ pub fn shown_name(name: &str) -> String {
 }
 
 /// The name of a device or a grant.
-pub fn opened_name(space: &Space, sign: &Key, sealed: &str) -> Option<String> {
-    let opened = opened(space, &[b"name", space.id.as_bytes(), sign], sealed)?;
+pub fn opened_name(space: &Space, state: &ChainState, sign: &Key, sealed: &str) -> Option<String> {
+    let opened = opened(space, state.given.get(&id_of(sign))?.0, &[b"name", space.id.as_bytes(), sign], sealed)?;
     Some(shown_name(&String::from_utf8(opened).ok()?))
 }
 
 /// The keys for names of what members forgot before they joined.
 pub fn opened_names(space: &Space, state: &ChainState) -> Vec<Key> {
     let one = |added: &Added| -> Option<Vec<Key>> {
-        let opened = opened(space, &[b"names", space.id.as_bytes(), &added.keys.sign], &added.names)?;
+        let (sign, epoch) = (&added.keys.sign, state.given.get(&id_of(&added.keys.sign))?.0);
+        let opened = opened(space, epoch, &[b"names", space.id.as_bytes(), sign], &added.names)?;
         Some(String::from_utf8(opened).ok()?.split(' ').filter_map(hex::array).collect())
     };
     state.members.values().filter_map(|member| one(&member.device)).flatten().collect()
@@ -179,7 +184,7 @@ pub fn sealed_secret(space: &str, key: &Key, secret: &Secret) -> Result<String> 
 
 /// What only members know about the space.
 pub fn opened_secret(space: &Space, state: &ChainState) -> Option<Secret> {
-    serde_json::from_slice(&opened(space, &[b"founding", space.id.as_bytes()], &state.sealed)?).ok()
+    serde_json::from_slice(&opened(space, 1, &[b"founding", space.id.as_bytes()], &state.sealed)?).ok()
 }
 
 /// Proves that whoever lets a device in knows its code, and which chain it saw.

@@ -1,20 +1,19 @@
 //! The chain of a space on the hub and in this home: read, kept, put back and added to.
 //!
 //! A hub has the chain twice. In the stream `chain` every link has its own name, so that of two devices that add a link at
-//! the same moment one is told that the other was faster. The document `chain` has all links, so that one request reads
-//! them. Both are put back from any device that knows them.
+//! the same moment one is told that the other was faster. Documents have all links: the document `chain` of the space the
+//! newest, so that one request reads what is new, and each the place of the one with those before. Both are put back from
+//! any device that knows them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::chain::{
-    Chain, ChainChange, ChainState, ChainVerdict, Claim, IsSigned, Keys, Link, Member, RECOVERY, ShownLink,
-};
+use super::chain::{Chain, ChainChange, ChainState, ChainVerdict, Claim, IsSigned, Link, Member, RECOVERY, ShownLink};
 use super::crypto::{self, Key, Secrets, hex};
 use super::document::{self, CHAIN, FIRST_FORMAT, SPACE_PLACE, Unusable, VERSION};
 use super::files::Files;
 use super::local::{Device, Space, SpaceKey};
 use super::transport::{
-    BATCHES_AT_ONCE_MAX, Document, Put, Range, Sealed, Stream, Transport, TransportError, redacted,
+    BATCHES_AT_ONCE_MAX, Document, Place, Put, Range, Sealed, Stream, Transport, TransportError, redacted,
 };
 use super::{Result, SyncError, keys, random, unreadable};
 
@@ -27,10 +26,13 @@ const LANES: u64 = 4;
 const NEWER: &str = "who belongs to this space was written by a newer version of Cerberus; update this one";
 /// What links are signed as.
 const LINK: &str = "link";
-/// A larger link is none. One that wraps a key for all members that a space may have is smaller.
-const LINK_BYTES_MAX: usize = 1024 * 1024;
-/// How much the document with all links holds, so that every hub takes it. What does not fit is in the stream.
-const CHAIN_CHARS_MAX: usize = 1024 * 1024;
+/// A larger link is none. One that wraps a key for all members that a space may have is smaller, and a document with it
+/// alone is one that every hub takes.
+const LINK_BYTES_MAX: usize = 1000 * 1024;
+/// How much one document with links holds, unless it has only one.
+const PART_CHARS_MAX: usize = 1024 * 1024;
+/// How many documents are read to find the beginning of a chain.
+const PARTS_MAX: usize = 512;
 
 pub fn stream(space: &Space) -> Stream {
     Stream { place: space.place(SPACE_PLACE), device: CHAIN.to_string() }
@@ -74,27 +76,25 @@ pub fn known(files: &Files, space: &Space) -> Result<Option<Chain>> {
         |reason: String| SyncError::Damaged { path: files.path(&format!("chain-{}.json", space.number)), reason };
     let shown: std::result::Result<Vec<ShownLink>, Unusable> = links.iter().map(|link| shown(link)).collect();
     let shown = shown.map_err(|_| damaged("not a chain".to_string()))?;
-    match believing(space, |is_signed| Chain::read(shown, is_signed)) {
+    // Whoever added them has verified the signatures.
+    match Chain::read(shown, &|_, _| true) {
         (Some(chain), None) => Ok(Some(chain)),
         (_, refusal) => Err(damaged(refusal.map_or_else(String::new, |refusal| refusal.to_string()))),
     }
 }
 
-/// What the hub's document shows. What is not a link ends it.
+/// What the hub's documents show. What is not a link ends it.
 pub(super) struct ShownChain {
     pub links: Vec<ShownLink>,
     /// What follows them, if it says that a newer version wrote it. Anybody can say that.
     newer: Option<Vec<u8>>,
-    /// There were more than fit.
-    is_cut: bool,
 }
 
 impl ShownChain {
-    pub fn of(documents: &[Document]) -> ShownChain {
+    fn in_document(documents: &[Document]) -> ShownChain {
         let found = documents.iter().find(|document| document.name == CHAIN);
         let texts =
             found.and_then(|found| serde_json::from_slice::<Vec<String>>(&found.bytes).ok()).unwrap_or_default();
-        let is_cut = texts.last().is_some_and(String::is_empty);
         let (mut links, mut newer) = (Vec::new(), None);
         for bytes in texts.iter().map_while(|text| hex::bytes(text)) {
             match shown(&bytes) {
@@ -105,7 +105,35 @@ impl ShownChain {
                 }
             }
         }
-        ShownChain { links, newer, is_cut }
+        ShownChain { links, newer }
+    }
+
+    /// The chain from its beginning: before the newest links are those of other documents, or those that are known.
+    pub fn read(
+        hub: &mut dyn Transport,
+        space: &Space,
+        documents: &[Document],
+        known: &[ShownLink],
+    ) -> Result<ShownChain> {
+        let mut shown = ShownChain::in_document(documents);
+        for _ in 0..PARTS_MAX {
+            let Some(&Link { number, previous, .. }) = shown.links.first().map(|first| &first.link) else { break };
+            let count = usize::try_from(number.saturating_sub(1)).unwrap_or(usize::MAX);
+            let is_next = |before: &[ShownLink]| before.last().is_some_and(|last| last.hash == previous);
+            let (before, is_known) = match known.get(..count) {
+                Some(known) if is_next(known) => (known.to_vec(), true),
+                _ if count == 0 => break,
+                _ => (ShownChain::in_document(&hub.heads(&place_before(space, number))?).links, false),
+            };
+            if !is_next(&before) {
+                break;
+            }
+            shown.links.splice(..0, before);
+            if is_known {
+                break;
+            }
+        }
+        Ok(shown)
     }
 
     /// Whether it has something that is no part of the chain that counts.
@@ -113,49 +141,78 @@ impl ShownChain {
         self.newer.is_some() || self.links.len() > chain.links.len()
     }
 
-    /// The chain that counts, with what did not fit into the document. Fails if a member has written in a newer version.
-    pub fn completed(&self, hub: &mut dyn Transport, space: &Space, chain: Chain) -> Result<Chain> {
-        let (place, ChainState { members, recovery, .. }) = (space.place(SPACE_PLACE), &chain.state);
-        let is_newer = self.newer.as_ref().is_some_and(|bytes| {
-            let is_by = |keys: &Keys| document::is_signed(&keys.sign, &place, LINK, bytes);
-            is_by(recovery) || members.values().any(|member| is_by(&member.device.keys))
-        });
-        if is_newer {
-            return Err(unreadable(NEWER));
-        }
-        if self.is_cut { extended(hub, space, chain) } else { Ok(chain) }
+    /// Fails if a member has added a link to the chain that counts in a newer version.
+    pub fn check_version(&self, space: &Space, chain: &Chain) -> Result<()> {
+        let (place, ChainState { number, head, members, recovery, .. }) = (space.place(SPACE_PLACE), &chain.state);
+        let follows = |bytes: &&Vec<u8>| document::follows(bytes, *number, head);
+        let Some(bytes) = self.newer.as_ref().filter(follows) else { return Ok(()) };
+        let keys = members.iter().map(|(id, member)| (id.as_str(), &member.device.keys)).chain([(RECOVERY, recovery)]);
+        let mut signers = keys.filter(|(_, keys)| document::is_signed(&keys.sign, &place, LINK, bytes));
+        signers.next().map_or(Ok(()), |(by, _)| Err(unreadable(format!("{NEWER} ({by} has signed it)"))))
     }
+}
+
+/// Where the document is with the links before this number, if they are not in the same one.
+fn place_before(space: &Space, number: u64) -> Place {
+    space.place(&format!("before-{number}"))
 }
 
 /// A chain with all links that the hub's stream has after it.
-fn extended(hub: &mut dyn Transport, space: &Space, mut chain: Chain) -> Result<Chain> {
+pub(super) fn extended(hub: &mut dyn Transport, space: &Space, mut chain: Chain) -> Result<Chain> {
+    let mut limit = LINKS_AT_ONCE;
     loop {
-        let Range { stream, generation, sequence, .. } = newer(space, &chain);
-        let longer = with_newer(space, &chain, &hub.after(&stream, generation, sequence, BATCHES_AT_ONCE_MAX)?);
-        if longer.links.len() == chain.links.len() {
+        let (range, count) = (Range { limit, ..newer(space, &chain) }, chain.links.len());
+        in_lanes(hub, &range, |there| {
+            push_newer(space, &mut chain, there);
+            chain.links.len() > count
+        })?;
+        if chain.links.len() == count {
             return Ok(chain);
         }
-        chain = longer;
+        limit = BATCHES_AT_ONCE_MAX;
     }
 }
 
-/// The document with all links that fit. An empty text at its end says that there are more.
-pub(super) fn document(chain: &Chain) -> Result<Vec<u8>> {
-    let (mut texts, mut chars): (Vec<String>, usize) = (Vec::new(), 0);
-    for text in chain.links.iter().map(|shown| hex::text(&shown.bytes)) {
-        chars += text.len();
-        if chars > CHAIN_CHARS_MAX {
-            texts.push(String::new());
+/// Asks for what stands after a link. While that is something else than what `is_it`, the next place is asked.
+fn in_lanes(
+    hub: &mut dyn Transport,
+    Range { stream, generation, sequence, limit }: &Range,
+    mut is_it: impl FnMut(&[Sealed]) -> bool,
+) -> Result<bool> {
+    for lane in 0..LANES {
+        let there = hub.after(stream, generation + (lane << 32), *sequence, *limit)?;
+        if there.is_empty() {
             break;
         }
-        texts.push(text);
+        if is_it(&there) {
+            return Ok(true);
+        }
     }
-    serde_json::to_vec(&texts).map_err(unreadable)
+    Ok(false)
+}
+
+/// The links of a chain in parts, each for one document. Where one ends does not change when links are added.
+fn parts(chain: &Chain) -> Vec<&[ShownLink]> {
+    let (mut parts, mut first, mut chars) = (Vec::new(), 0, 0);
+    for (at, shown) in chain.links.iter().enumerate() {
+        let more = 2 * shown.bytes.len();
+        if chars + more > PART_CHARS_MAX && at > first {
+            parts.push(&chain.links[first..at]);
+            (first, chars) = (at, 0);
+        }
+        chars += more;
+    }
+    parts.push(&chain.links[first..]);
+    parts
+}
+
+fn document(part: &[ShownLink]) -> Result<Vec<u8>> {
+    serde_json::to_vec(&part.iter().map(|shown| hex::text(&shown.bytes)).collect::<Vec<_>>()).map_err(unreadable)
 }
 
 /// The chain that a hub shows to somebody who knows none yet.
 pub fn first(hub: &mut dyn Transport, space: &Space, documents: &[Document]) -> Result<Chain> {
-    let shown = ShownChain::of(documents);
+    let shown = ShownChain::read(hub, space, documents, &[])?;
     let is_first = |document: &Document| document.name == FIRST_FORMAT;
     match shown.links.first() {
         Some(founding) if founding.link.v < VERSION => return Err(SyncError::EarlierFormat),
@@ -165,7 +222,7 @@ pub fn first(hub: &mut dyn Transport, space: &Space, documents: &[Document]) -> 
         None => return Err(SyncError::UnknownSpace { hub: redacted(&space.hub) }),
     }
     match believing(space, |is_signed| Chain::read(shown.links.clone(), is_signed)) {
-        (Some(chain), _) => shown.completed(hub, space, chain),
+        (Some(chain), _) => shown.check_version(space, &chain).map(|()| chain),
         (None, refusal) => {
             let reason = refusal.map_or_else(String::new, |refusal| refusal.to_string());
             Err(SyncError::NotBelieved { hub: redacted(&space.hub), reason })
@@ -173,9 +230,29 @@ pub fn first(hub: &mut dyn Transport, space: &Space, documents: &[Document]) -> 
     }
 }
 
-/// Writes the document with all links.
-pub fn publish(hub: &mut dyn Transport, space: &Space, chain: &Chain) -> Result<()> {
-    Ok(hub.replace(&space.place(SPACE_PLACE), CHAIN, &document(chain)?, None)?)
+/// Writes the documents with these links of the chain and with those after them.
+fn publish(hub: &mut dyn Transport, space: &Space, chain: &Chain, from: u64) -> Result<()> {
+    let parts = parts(chain);
+    for (part, number) in parts.iter().zip(parts[1..].iter().map(|next| next[0].link.number)) {
+        if number >= from {
+            hub.replace(&place_before(space, number), CHAIN, &document(part)?, None)?;
+        }
+    }
+    Ok(hub.replace(&space.place(SPACE_PLACE), CHAIN, &document(parts[parts.len() - 1])?, None)?)
+}
+
+/// Writes the documents with all links, if the newest is another one.
+pub(super) fn keep_published(
+    hub: &mut dyn Transport,
+    space: &Space,
+    documents: &[Document],
+    chain: &Chain,
+) -> Result<()> {
+    let newest = document(parts(chain).last().copied().unwrap_or_default())?;
+    match documents.iter().any(|document| document.name == CHAIN && document.bytes == newest) {
+        true => Ok(()),
+        false => publish(hub, space, chain, 0),
+    }
 }
 
 /// The links as the stream has them, each with its generation. After a link of the recovery key a new one begins.
@@ -187,10 +264,11 @@ fn in_stream(chain: &Chain) -> impl Iterator<Item = (u64, Sealed)> {
     })
 }
 
-/// Whether the hub still has the newest link in its place.
+/// Whether the hub still has the newest link.
 pub(super) fn has_newest(hub: &mut dyn Transport, space: &Space, chain: &Chain) -> Result<bool> {
     let Some((generation, newest)) = in_stream(chain).last() else { return Ok(false) };
-    Ok(hub.after(&stream(space), generation, newest.sequence - 1, 1)?.first() == Some(&newest))
+    let range = Range { stream: stream(space), generation, sequence: newest.sequence - 1, limit: 1 };
+    in_lanes(hub, &range, |there| there.first() == Some(&newest))
 }
 
 /// Puts back every link that the hub does not have any more.
@@ -202,7 +280,7 @@ pub fn put_back(hub: &mut dyn Transport, space: &Space, chain: &Chain) -> Result
         Err(error) => Err(error),
     });
     put?;
-    publish(hub, space, chain)
+    publish(hub, space, chain, 0)
 }
 
 /// Signs the first link.
@@ -228,7 +306,8 @@ pub fn current(
     has_recovery: bool,
 ) -> Result<Chain> {
     let known = known(files, space)?.ok_or(SyncError::Waiting)?;
-    let shown = ShownChain::of(&hub.heads(&space.place(SPACE_PLACE))?);
+    let documents = hub.heads(&space.place(SPACE_PLACE))?;
+    let shown = ShownChain::read(hub, space, &documents, &known.links)?;
     let chain = match believing(space, |is_signed| known.judged(shown.links.clone(), is_signed)) {
         ChainVerdict::Longer(chain) => chain,
         ChainVerdict::Same | ChainVerdict::Older => known,
@@ -239,7 +318,6 @@ pub fn current(
             return Err(SyncError::NotBelieved { hub: redacted(&space.hub), reason });
         }
     };
-    let chain = shown.completed(hub, space, chain)?;
     match chain.state.members.contains_key(&device.id.to_string()) || has_recovery {
         true => Ok(chain),
         false => Err(SyncError::Removed(space.label())),
@@ -267,23 +345,21 @@ fn placed(hub: &mut dyn Transport, space: &Space, chain: &Chain, sealed: Sealed)
         if !hub.put_if_absent(&stream, generation, std::slice::from_ref(&sealed))?.contains(&Put::Other) {
             return Ok(Placed::Here);
         }
-        let there = hub.after(&stream, generation, sequence, limit)?;
-        let longer = with_newer(space, chain, &there);
-        if longer.links.len() > chain.links.len() {
-            return Ok(Placed::After(Box::new(longer)));
+        let (mut longer, count) = (chain.clone(), chain.links.len());
+        push_newer(space, &mut longer, &hub.after(&stream, generation, sequence, limit)?);
+        if longer.links.len() > count {
+            return Ok(Placed::After(Box::new(extended(hub, space, longer)?)));
         }
     }
     Ok(Placed::Nowhere)
 }
 
-/// A chain with the links that follow it, as far as they can be believed.
-pub(super) fn with_newer(space: &Space, chain: &Chain, there: &[Sealed]) -> Chain {
-    let mut longer = chain.clone();
+/// Adds the links that follow a chain, as far as they can be believed.
+fn push_newer(space: &Space, chain: &mut Chain, there: &[Sealed]) {
     believing(space, |is_signed| {
         let mut links = there.iter().map_while(|link| shown(&link.bytes).ok());
-        let _ = links.try_for_each(|link| longer.push(link, is_signed));
+        let _ = links.try_for_each(|link| chain.push(link, is_signed));
     });
-    longer
 }
 
 /// Where links are added, and who signs them.
@@ -319,6 +395,8 @@ impl<'a> ChainHub<'a> {
         change: impl Fn(&ChainState, &[SpaceKey]) -> Result<Option<ChainChange>>,
     ) -> Result<bool> {
         let ChainHub { hub, files, space, by, secrets } = self;
+        // The word of the recovery key may replace links that the documents have.
+        let from = if by == RECOVERY { 0 } else { chain.state.number + 1 };
         for _ in 0..ATTEMPTS_MAX {
             // Somebody who was faster may have removed this device.
             if chain.state.signer(by).is_none() {
@@ -327,6 +405,9 @@ impl<'a> ChainHub<'a> {
             let keys = keys::all(&space.id, &chain.state, by, secrets).unwrap_or_default();
             let Some(change) = change(&chain.state, &keys)? else { return Ok(false) };
             let link = signed(space, secrets, &chain.next(VERSION, by, change))?;
+            if link.bytes.len() > LINK_BYTES_MAX {
+                return Err(unreadable("this change is too large for one link; make it in several steps"));
+            }
             let sealed = Sealed { sequence: link.link.number, bytes: link.bytes.clone() };
             let mut next = chain.clone();
             let pushed = believing(space, |is_signed| next.push(link, is_signed));
@@ -337,13 +418,14 @@ impl<'a> ChainHub<'a> {
                     *chain = *longer;
                     continue;
                 }
-                // The word of the recovery key counts, whatever stands in its way.
-                Placed::Nowhere if by == RECOVERY => {}
+                // The word of the recovery key counts, whatever stands in its way: only documents have it then.
+                Placed::Nowhere if by == RECOVERY => publish(*hub, space, &next, from)?,
                 Placed::Nowhere => break,
             }
             *chain = next;
             files.save_chain(space, chain)?;
-            publish(*hub, space, chain)?;
+            // It is done. What keeps the documents from being written is told by the next exchange, which tries again.
+            let _ = publish(*hub, space, chain, from);
             return Ok(true);
         }
         Err(SyncError::Obstructed { hub: redacted(&space.hub) })
@@ -369,7 +451,7 @@ pub fn remove(
         let epoch = keys::next_epoch(space, state, keys, key, &gone)?;
         Ok(Some(ChainChange::Remove { let_in: state.let_in_by(&gone), gone, epoch }))
     })?;
-    take_keys(space, &chain.state, device)?;
+    take_keys(files, space, &chain.state, device)?;
     let removed = chain.links.iter().rev().take_while(|shown| shown.link.number > before);
     let let_in = removed.filter(|shown| shown.link.by == own).find_map(|shown| match &shown.link.change {
         ChainChange::Remove { let_in, .. } => Some(let_in.clone()),
@@ -378,8 +460,9 @@ pub fn remove(
     Ok(let_in.unwrap_or_default())
 }
 
-/// Takes the keys that the chain has for this device. The one in use must be among them.
-pub fn take_keys(space: &mut Space, state: &ChainState, device: &Device) -> Result<()> {
+/// Takes the keys that the chain has for this device. The one in use must be among them. Whoever saves them does so later:
+/// if the process is killed before, it is found out once more whether everything must be sent again.
+pub fn take_keys(files: &Files, space: &mut Space, state: &ChainState, device: &Device) -> Result<()> {
     let keys = keys::all(&space.id, state, &device.id.to_string(), &device.secrets);
     let keys = keys.ok_or_else(|| keys::wrong_key(space))?;
     if keys::newest(space, state, &keys).is_err() {
@@ -387,15 +470,46 @@ pub fn take_keys(space: &mut Space, state: &ChainState, device: &Device) -> Resu
         let by = name.map_or_else(|| state.begun_by.clone(), |name| format!("{name} ({})", state.begun_by));
         return Err(SyncError::KeyWithheld { space: space.label(), by });
     }
+    let since = space.key().map_or(u32::MAX, |key| key.epoch);
     space.keys = keys;
-    Ok(())
+    if keys::is_skipped(space, state, since) { files.send_again(space) } else { Ok(()) }
 }
 
 /// The names of the devices.
 pub fn names(space: &Space, state: &ChainState) -> BTreeMap<String, String> {
     let name = |member: &Member| {
         let added = &member.device;
-        keys::opened_name(space, &added.keys.sign, &added.name).unwrap_or_default()
+        keys::opened_name(space, state, &added.keys.sign, &added.name).unwrap_or_default()
     };
     state.members.iter().map(|(id, member)| (id.clone(), name(member))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::chain::{MEMBERS_MAX, MemberDevice, id_of};
+    use super::*;
+
+    #[test]
+    fn a_link_for_as_many_devices_as_a_space_may_have_fits_into_one_document() {
+        let space = Space { id: "5e".repeat(8), ..Space::default() };
+        let own = Secrets::of(b"first");
+        let public = keys::public(&own).unwrap();
+        let (id, key) = (id_of(&public.sign), SpaceKey { epoch: 1, key: [7; 32] });
+        let first = MemberDevice { keys: public.clone(), name: String::new(), names: String::new() };
+        let to = [(id.as_str(), &public), (RECOVERY, &public)];
+        let epoch = keys::epoch(&space.id, key, to.into_iter(), String::new()).unwrap();
+        let change = ChainChange::Found { recovery: public, first, epoch, sealed: String::new() };
+        let mut chain = found(&space, &own, change).unwrap();
+        (chain.state.number, chain.state.epochs[0].number) = (u64::MAX - 1, u32::MAX - 1);
+        let known: Vec<SpaceKey> = (0..2_000).map(|epoch| SpaceKey { epoch, key: [7; 32] }).collect();
+        let mut epoch = keys::next_epoch(&space, &chain.state, &known, [8; 32], &BTreeSet::new()).unwrap();
+        // The largest removes one device that let in all others.
+        let (gone, wrapped) = (BTreeSet::from(["0".repeat(16)]), epoch.to[&id].clone());
+        let let_in: BTreeSet<String> = (1..MEMBERS_MAX).map(|number| format!("{number:016x}")).collect();
+        epoch.to.extend(let_in.iter().map(|id| (id.clone(), wrapped.clone())));
+        let change = ChainChange::Remove { let_in, gone, epoch };
+        let link = signed(&space, &own, &chain.next(VERSION, &id, change)).unwrap();
+        assert!((800_000..LINK_BYTES_MAX).contains(&link.bytes.len()), "{}", link.bytes.len());
+        assert!(shown(&link.bytes).is_ok() && document(&[link]).unwrap().len() < 2 << 20);
+    }
 }

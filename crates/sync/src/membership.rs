@@ -8,12 +8,12 @@ use cerberus_store::journal::forgotten;
 
 use super::chain::{Chain, ChainChange, ChainState, ChainVerdict, ShownLink, id_of};
 use super::crypto::{self, Key, hex};
-use super::document::{CHAIN, REQUEST, SPACE_PLACE, Secret};
+use super::document::{REQUEST, SPACE_PLACE, Secret};
 use super::files::Files;
 use super::links::{self, ChainHub, ShownChain};
 use super::local::{Device, Pending, Space, Spaces};
 use super::spaces::{self, JoinRequest};
-use super::transport::{Document, Range, Transport, TransportError, redacted};
+use super::transport::{Document, Transport, TransportError, redacted};
 use super::{Result, SyncError, keys, random};
 
 /// What is found out, and done, about the members of one space.
@@ -48,7 +48,6 @@ impl<'a> Membership<'a> {
     /// Finds out who belongs to the space, lets others in, and takes new keys. Nothing was sent before.
     pub fn settle(&mut self, known: Option<Chain>) -> Result<Chain> {
         let mut space = self.space()?.clone();
-        let before = space.clone();
         let mut chain = match &known {
             None => first_of(&space, &self.device, links::first(self.hub, &space, &self.documents)?)?,
             Some(known) => self.compared(&mut space, known)?,
@@ -67,28 +66,19 @@ impl<'a> Membership<'a> {
         if !is_in {
             return Err(SyncError::Removed(space.label()));
         }
-        if !space.is_container() {
-            self.learn(&mut space, &chain.state)?;
-            // The keys are saved after this, so a killed process does it again.
-            let since = before.key().map_or(u32::MAX, |key| key.epoch);
-            if keys::is_skipped(&space, &chain.state, since) {
-                self.send_again(&space)?;
-            }
-        }
         let is_welcomed = space.asked_with.take().is_some();
+        if !space.is_container() {
+            self.rotate_if_due(&space, &mut chain)?;
+            self.learn(&mut space, &chain.state)?;
+        }
         self.save(&space)?;
         if !space.is_container() {
-            let count = chain.links.len();
+            let published = links::keep_published(self.hub, &space, &self.documents, &chain);
+            self.unless_in_the_way(published)?;
             self.tend(&mut chain)?;
-            let published = self.documents.iter().find(|document| document.name == CHAIN);
-            // Whoever adds a link writes the document, too.
-            if chain.links.len() == count && published.map(|one| &one.bytes) != Some(&links::document(&chain)?) {
-                let published = links::publish(self.hub, &space, &chain);
-                self.unless_in_the_way(published)?;
-            }
         }
         if is_welcomed {
-            self.hub.replace(&before.place(SPACE_PLACE), &format!("{REQUEST}{own}"), b"", None)?;
+            self.hub.replace(&space.place(SPACE_PLACE), &format!("{REQUEST}{own}"), b"", None)?;
         }
         Ok(chain)
     }
@@ -105,24 +95,22 @@ impl<'a> Membership<'a> {
 
     /// The chain that counts from now on: the one that is known, with what the hub has more.
     fn compared(&mut self, space: &mut Space, known: &Chain) -> Result<Chain> {
-        let shown = ShownChain::of(&self.documents);
+        let shown = ShownChain::read(self.hub, space, &self.documents, &known.links)?;
         let verdict = links::believing(space, |is_signed| known.judged(shown.links.clone(), is_signed));
-        let Range { stream, generation, sequence, limit } = links::newer(space, known);
-        let is_older = match verdict {
-            ChainVerdict::Longer(chain) => return shown.completed(self.hub, space, chain),
+        let is_older = verdict == ChainVerdict::Older;
+        let chain = match verdict {
+            ChainVerdict::Longer(chain) => chain,
             ChainVerdict::Forked(number) => return Err(links::forked(space, number)),
             ChainVerdict::Recovered(chain) => {
                 space.removals_due.extend(known.removals_missing_in(&chain.state));
                 space.keys.clear();
-                self.send_again(space)?;
+                self.files.send_again(space)?;
                 self.problems.push("who belongs to this space was decided with the recovery code".to_string());
-                return shown.completed(self.hub, space, chain);
+                chain
             }
-            ChainVerdict::Older => true,
-            ChainVerdict::Same => false,
+            ChainVerdict::Older | ChainVerdict::Same => links::extended(self.hub, space, known.clone())?,
         };
-        let chain = links::with_newer(space, known, &self.hub.after(&stream, generation, sequence, limit)?);
-        let chain = shown.completed(self.hub, space, chain)?;
+        shown.check_version(space, &chain)?;
         if shown.has_other(&chain) {
             self.problems.push("somebody wrote a link that is not valid; it was ignored".to_string());
         }
@@ -149,13 +137,6 @@ impl<'a> Membership<'a> {
         }
     }
 
-    /// Keys that were used count no more, so everything is sealed and sent once more.
-    fn send_again(&self, space: &Space) -> Result<()> {
-        let mut state = self.files.state(space)?;
-        state.streams.values_mut().for_each(|stream| stream.is_to_rewrite = true);
-        self.files.save_state(space, &state)
-    }
-
     /// After this home became another device: its former keys let the new one in.
     fn replace_former(&mut self, space: &mut Space, chain: &mut Chain) -> Result<()> {
         let Some(former) = space.former.take() else { return Ok(()) };
@@ -164,7 +145,7 @@ impl<'a> Membership<'a> {
         if space.is_container() || !chain.state.members.contains_key(&id) {
             return Ok(());
         }
-        links::take_keys(space, &chain.state, &former)?;
+        links::take_keys(&self.files, space, &chain.state, &former)?;
         let (own, own_id) = (keys::public(&self.device.secrets)?, self.device.id.to_string());
         ChainHub::of(self.hub, &self.files, space, &former).append(chain, |state, keys| {
             match state.members.contains_key(&own_id) {
@@ -175,14 +156,28 @@ impl<'a> Membership<'a> {
         Ok(())
     }
 
-    /// Takes from the chain what this device needs to know.
-    fn learn(&self, space: &mut Space, state: &ChainState) -> Result<()> {
-        let checks: Vec<&Key> = state.epochs.iter().map(|epoch| &epoch.check).collect();
-        let is_right = space.keys.iter().all(|key| checks.contains(&&key.check(&space.id)));
+    /// Begins a new key if somebody left, with the keys that this device has: whoever left may have kept the one in use.
+    fn rotate_if_due(&mut self, space: &Space, chain: &mut Chain) -> Result<()> {
+        let checks: BTreeSet<Key> = chain.state.epochs.iter().map(|epoch| epoch.check).collect();
+        let is_right = space.keys.iter().all(|key| checks.contains(&key.check(&space.id)));
         if !is_right {
             return Err(keys::wrong_key(space));
         }
-        links::take_keys(space, state, &self.device)?;
+        if !chain.state.is_rotation_due {
+            return Ok(());
+        }
+        let key = random()?;
+        let mut hub = ChainHub::of(self.hub, &self.files, space, &self.device);
+        hub.append(chain, |state, keys| match state.is_rotation_due {
+            true => Ok(Some(ChainChange::Rotate(keys::next_epoch(space, state, keys, key, &BTreeSet::new())?))),
+            false => Ok(None),
+        })?;
+        Ok(())
+    }
+
+    /// Takes from the chain what this device needs to know.
+    fn learn(&self, space: &mut Space, state: &ChainState) -> Result<()> {
+        links::take_keys(&self.files, space, state, &self.device)?;
         let Secret { team, names } = keys::opened_secret(space, state).ok_or_else(|| keys::wrong_key(space))?;
         space.team = team;
         if space.team.is_none() {
@@ -192,22 +187,13 @@ impl<'a> Membership<'a> {
         Ok(())
     }
 
-    /// What a member does for the space: it lets in whoever has a code, and begins a new key if one is due.
+    /// What a member does for the space: it lets in whoever has a code, and removes again whom the recovery key let in.
     fn tend(&mut self, chain: &mut Chain) -> Result<()> {
         self.admit(chain)?;
         let mut space = self.space()?.clone();
         let due = space.removals_due.clone();
         if due.iter().any(|id| chain.state.members.contains_key(id) || chain.state.grants.contains_key(id)) {
             links::remove(self.hub, &self.files, &mut space, chain, &self.device, &due)?;
-        }
-        if chain.state.is_rotation_due {
-            let key = random()?;
-            let mut hub = ChainHub::of(self.hub, &self.files, &space, &self.device);
-            hub.append(chain, |state, keys| match state.is_rotation_due {
-                true => Ok(Some(ChainChange::Rotate(keys::next_epoch(&space, state, keys, key, &BTreeSet::new())?))),
-                false => Ok(None),
-            })?;
-            links::take_keys(&mut space, &chain.state, &self.device)?;
         }
         self.save(&space)
     }
@@ -227,7 +213,7 @@ impl<'a> Membership<'a> {
             // Whatever happens, a code is used once.
             space.codes.remove(at);
             self.save(&space)?;
-            links::take_keys(&mut space, &chain.state, &self.device)?;
+            links::take_keys(&self.files, &mut space, &chain.state, &self.device)?;
             self.save(&space)?;
             let names: &[String] = if space.team.is_none() { &request.names } else { &[] };
             let mut hub = ChainHub::of(self.hub, &self.files, &space, &self.device);

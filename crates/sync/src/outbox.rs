@@ -8,12 +8,12 @@ use cerberus_os::fault;
 use cerberus_os::home::{Access, create_dir};
 use cerberus_os::outside;
 
-use super::files::FILE_BYTES_MAX;
 use super::project::SharedProject;
 use super::transport::Sealed;
 use super::{Result, at};
 
 const OUTBOX: &str = "outbox";
+const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 impl SharedProject<'_> {
     fn outbox(&self) -> PathBuf {

@@ -199,7 +199,7 @@ pub fn recover(home: &Home, hub: &mut dyn Transport, address: &str, code: &str, 
     at.append(&mut chain, |state, keys| {
         add(&space, state, keys, keys::public(&device.secrets)?, name, &names, String::new()).map(Some)
     })?;
-    links::take_keys(&mut space, &chain.state, &device)?;
+    links::take_keys(&files, &mut space, &chain.state, &device)?;
     spaces.spaces.push(space.clone());
     files.save_spaces(&spaces)?;
     Ok(space)
@@ -236,7 +236,7 @@ pub fn settle(files: &Files, hub: &mut dyn Transport, number: u32, code: &str) -
     ChainHub::recovery(hub, files, space, &secrets).append(&mut chain, |state, keys| {
         Ok(Some(ChainChange::Rotate(keys::next_epoch(space, state, keys, key, &BTreeSet::new())?)))
     })?;
-    links::take_keys(space, &chain.state, &device)?;
+    links::take_keys(files, space, &chain.state, &device)?;
     files.save_spaces(&spaces)
 }
 

@@ -48,8 +48,10 @@ pub fn make(
     let sign = keys::public(&Secrets::of(&secret))?.sign;
     let mut chain = links::known(files, space)?.ok_or(SyncError::Waiting)?;
     let name = format!("containers of {}", shared.name);
-    let grant = || Ok(Some(ChainChange::Grant(keys::grant(space, sign, &shared.id, &name)?)));
-    ChainHub::of(hub, files, space, device).append(&mut chain, |_, _| grant())?;
+    ChainHub::of(hub, files, space, device).append(&mut chain, |state, keys| {
+        let key = keys::newest(space, state, keys)?.key;
+        Ok(Some(ChainChange::Grant(keys::grant(&space.id, &key, sign, &shared.id, &name)?)))
+    })?;
     let keys = space.project_keys(&shared.id).into_iter().map(|key| SpaceKey { epoch: key.epoch, key: key.key });
     let token = Token {
         v: VERSION,

@@ -69,6 +69,10 @@ fn remove(state: &ChainState, who: &[u8], name: u8) -> ChainChange {
     ChainChange::Remove { let_in: state.let_in_by(&gone), epoch: next_epoch(state, name, &gone), gone }
 }
 
+fn grant(who: u8) -> Grant {
+    Grant { sign: [who; 32], project: "p".to_string(), name: String::new() }
+}
+
 fn pushed(chain: &Chain, by: u8, change: ChainChange) -> Result<Chain, LinkRefusal> {
     let mut next = chain.clone();
     next.push(signed(by, chain.next(1, &id(by), change)), &is_signed).map(|()| next)
@@ -85,7 +89,7 @@ fn three() -> Chain {
 fn only_who_is_entitled_changes_anything() {
     let chain = three();
     let state = &chain.state;
-    let grant = |who: u8| ChainChange::Grant(Grant { sign: [who; 32], project: "p".to_string(), name: String::new() });
+    let grant = |who: u8| ChainChange::Grant(grant(who));
     let rotate = |change: &dyn Fn(&mut Epoch)| {
         let mut epoch = next_epoch(state, 9, &BTreeSet::new());
         change(&mut epoch);
@@ -100,13 +104,19 @@ fn only_who_is_entitled_changes_anything() {
         key: String::new(),
         confirmed: [[confirmed; 32], [0; 32]].concat().try_into().unwrap(),
     };
-    let refused: [(&str, u8, ChainChange, LinkRefusal); 13] = [
+    let with_epoch = |epoch: Epoch| match remove(state, &[2], 9) {
+        ChainChange::Remove { gone, let_in, .. } => ChainChange::Remove { gone, let_in, epoch },
+        other => other,
+    };
+    let none = BTreeSet::new();
+    let refused: [(&str, u8, ChainChange, LinkRefusal); 14] = [
         ("a stranger", 7, add(state, 7), LinkRefusal::NotEntitled(id(7))),
         ("an id twice", 1, add(state, 2), LinkRefusal::Known(id(2))),
         ("oneself", 1, remove(state, &[1], 9), LinkRefusal::NotEntitled(id(1))),
         ("nobody", 1, remove(state, &[], 9), LinkRefusal::NotEntitled(id(1))),
         ("somebody else", 1, remove(state, &[6], 9), LinkRefusal::Unknown(id(6))),
         ("without naming", 1, unnamed, LinkRefusal::Unnamed),
+        ("with a key for who goes", 1, with_epoch(next_epoch(state, 9, &none)), LinkRefusal::WrongEpoch),
         ("an epoch later", 1, rotate(&|epoch| epoch.number += 1), LinkRefusal::WrongEpoch),
         ("the same epoch", 1, rotate(&|epoch| epoch.number -= 1), LinkRefusal::WrongEpoch),
         ("the last epoch", 1, rotate(&|epoch| epoch.number = u32::MAX), LinkRefusal::WrongEpoch),
@@ -116,7 +126,10 @@ fn only_who_is_entitled_changes_anything() {
         ("unconfirmed", RECOVERY_KEY, recovery(7), LinkRefusal::NotSigned("the new recovery key".to_string())),
     ];
     for (what, by, change, refusal) in refused {
-        assert_eq!(pushed(&chain, by, change).err(), Some(refusal), "{what}");
+        let mut same = chain.clone();
+        let shown = signed(by, chain.next(1, &id(by), change));
+        assert_eq!(same.push(shown, &is_signed).err(), Some(refusal), "{what}");
+        assert_eq!(same, chain, "{what}");
     }
     for (by, change) in [
         (3, add(state, 4)),
@@ -217,6 +230,31 @@ fn a_space_has_no_more_devices_than_one_link_can_wrap_a_key_for() {
     let (let_in, epoch) = (chain.state.let_in_by(&gone), next_epoch(&chain.state, 9, &gone));
     let removed = pushed(&chain, 1, ChainChange::Remove { gone, let_in, epoch }).unwrap();
     assert!(pushed(&removed, 1, add(&removed.state, 4)).is_ok());
+}
+
+#[test]
+fn a_long_chain_takes_only_links_that_end_something() {
+    let chain = three();
+    let mut long = pushed(&chain, 1, ChainChange::Grant(grant(5))).unwrap();
+    let room = CHAIN_BYTES_MAX - long.state.bytes;
+    // The last byte that fits, then one more.
+    let filled = |bytes: usize| {
+        let mut shown = signed(1, long.next(1, &id(1), add(&long.state, 4)));
+        shown.bytes = vec![0; bytes];
+        long.clone().push(shown, &|_, _| true)
+    };
+    assert_eq!((filled(room), filled(room + 1)), (Ok(()), Err(LinkRefusal::Full)));
+    long.state.bytes = CHAIN_BYTES_MAX;
+    let state = &long.state;
+    let rotate = |state: &ChainState| ChainChange::Rotate(next_epoch(state, 9, &BTreeSet::new()));
+    for change in [add(state, 4), ChainChange::Grant(grant(6)), rotate(state), remove(state, &[5], 9)] {
+        assert_eq!(pushed(&long, 1, change.clone()).err(), Some(LinkRefusal::Full), "{change:?}");
+    }
+    assert!(pushed(&long, 1, remove(state, &[2, 5], 9)).is_ok());
+    assert!(pushed(&long, RECOVERY_KEY, rotate(state)).is_ok() && pushed(&long, RECOVERY_KEY, add(state, 4)).is_ok());
+    let left = pushed(&long, 3, ChainChange::Leave).unwrap();
+    let rotated = pushed(&left, 1, rotate(&left.state)).unwrap();
+    assert_eq!(pushed(&rotated, 1, rotate(&rotated.state)).err(), Some(LinkRefusal::Full));
 }
 
 /// The devices of the small world. The thief has the keys of one of them.

@@ -13,6 +13,7 @@ mod names;
 mod open;
 mod outgoing;
 mod paths;
+mod replaced;
 mod team;
 mod windows;
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::windows::replaced;
+use super::replaced::replaced;
 
 /// A name as short as this is told apart from a word only by what stands beside it.
 const DISTINCT_CHARS_MIN: usize = 4;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use cerberus_record::path::below;
 
+use super::replaced::replaced;
 use super::windows::{self, Outside};
 
 /// Homes of users: the parts before the name, and whether a name follows.
@@ -24,7 +25,7 @@ fn of_unix<'t>(text: &'t str, root: &str, outside: Outside) -> Cow<'t, str> {
     if !text.contains('/') {
         return Cow::Borrowed(text);
     }
-    windows::replaced(text, |at| {
+    replaced(text, |at| {
         let is_path = text[at..].starts_with('/') && is_start(text, at, root);
         let path = is_path.then(|| path_at(text, at, root))?;
         Some((path.len(), told(path, root, outside)?))

@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use super::replaced::replaced;
+
 /// What becomes of an absolute path that is neither in the project nor in a home.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outside {
@@ -21,22 +23,6 @@ pub fn relative<'t>(text: &'t str, root: &str, outside: Outside) -> Cow<'t, str>
         let path = is_start(text, at).then(|| path_at(&text[at..], root))?;
         Some((path.len(), told(path, root, outside)?))
     })
-}
-
-/// The text with other words for some of it. `told` says for a place how much is replaced there, and by what.
-pub fn replaced<'t>(text: &'t str, told: impl Fn(usize) -> Option<(usize, String)>) -> Cow<'t, str> {
-    let (mut out, mut copied) = (String::new(), 0);
-    for (at, _) in text.char_indices() {
-        if at >= copied
-            && let Some((bytes, told)) = told(at)
-        {
-            out.push_str(&text[copied..at]);
-            out.push_str(&told);
-            copied = at + bytes;
-        }
-    }
-    out.push_str(&text[copied..]);
-    if copied == 0 { Cow::Borrowed(text) } else { Cow::Owned(out) }
 }
 
 fn is_separator(c: char) -> bool {

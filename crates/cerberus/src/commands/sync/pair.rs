@@ -352,7 +352,7 @@ fn names(space: &Space, state: &ChainState) -> BTreeMap<String, String> {
     let grants = state
         .grants
         .iter()
-        .map(|(id, grant)| (id.clone(), keys::opened_name(space, &grant.sign, &grant.name).unwrap_or_default()));
+        .map(|(id, grant)| (id.clone(), keys::opened_name(space, state, &grant.sign, &grant.name).unwrap_or_default()));
     links::names(space, state).into_iter().chain(grants).collect()
 }
 

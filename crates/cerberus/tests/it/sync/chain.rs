@@ -386,6 +386,26 @@ fn a_new_recovery_code_replaces_the_old_one() {
 }
 
 #[test]
+fn what_is_in_the_place_of_the_document_keeps_no_change_from_being_made() {
+    let (hub, a, b) = (Hub::new(), machine(), machine());
+    let old = init(&a, &hub, "laptop");
+    join(&a, &b, &hub, "workstation", &[]);
+    let document = document_of(&hub);
+    fs::remove_file(&document).unwrap();
+    fs::create_dir(&document).unwrap();
+    let new = a.json(&["sync", "rotate-recovery", "--recovery", &old])["recovery_code"].as_str().unwrap().to_string();
+    let removed = a.json(&["sync", "remove", "workstation", "--yes"]);
+    assert_eq!(removed["let_in"], json!([]), "{removed}");
+    a.ok(&["sync"]);
+    assert!(problems(&a).iter().any(|problem| problem.contains("heads/chain is a folder")), "{:?}", problems(&a));
+    fs::remove_dir(&document).unwrap();
+    a.ok(&["sync"]);
+    let c = machine();
+    c.ok(&["sync", "init", &hub.url(), "--recovery", &new, "--name", "new"]);
+    assert_eq!(space(&c)["epoch"], 2);
+}
+
+#[test]
 fn a_space_of_an_earlier_format_is_said_and_can_be_made_anew() {
     let keys = json!([{ "epoch": 1, "key": "07".repeat(32) }]);
     for old in [

@@ -1,6 +1,7 @@
 //! What a hub, or a member with a changed program, may put where devices look for the chain: it is told, and stops nobody.
 
 use std::fs;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use cerberus_os::home::Home;
@@ -59,15 +60,34 @@ fn what_only_says_that_it_is_newer_stops_nobody() {
         b.ok(&["sync"]);
         assert!(b.brief().contains(&format!("decided in round {round}")), "{}", b.brief());
     }
-    // A member that has written in a newer version is believed.
-    let place = known(&b).0.place(SPACE_PLACE);
-    let genuine = document::signed(&secrets(&b), &place, "link", &json!({ "v": 99 })).unwrap();
-    show(&hub, &[whole, vec![hex::text(&genuine)]].concat());
-    assert!(said(&a, &["sync"]).contains("newer version"));
+    // Of what a member has signed, only a link that follows is believed.
+    let (space_here, chain) = known(&b);
+    let (number, previous) = (chain.state.number + 1, hex::text(&chain.state.head));
+    let newer = |json: Value| {
+        let bytes = document::signed(&secrets(&b), &space_here.place(SPACE_PLACE), "link", &json).unwrap();
+        vec![hex::text(&bytes)]
+    };
+    for other in [json!({}), json!({ "number": number - 1, "previous": previous }), json!({ "number": number })] {
+        let mut other = other;
+        other["v"] = json!(99);
+        show(&hub, &[whole.clone(), newer(other)].concat());
+        a.ok(&["sync"]);
+        assert!(problems(&a).iter().any(|problem| problem.contains("is not valid")), "{:?}", problems(&a));
+    }
+    let genuine = newer(json!({ "v": 99, "number": number, "previous": previous }));
+    show(&hub, &[whole, genuine.clone()].concat());
+    let told = said(&a, &["sync"]);
+    assert!(told.contains("newer version") && told.contains(&id(&b)), "{told}");
     // So is a founding link by whoever knows no other.
-    show(&hub, &[hex::text(&genuine)]);
+    let shown_to_all = shown(&hub);
+    show(&hub, &genuine);
     let code = ["sync", "init", &hub.url(), "--code", &code, "--wait", "0"];
     assert!(said(&machine(), &code).contains("newer version"));
+    // If there is no newer version, whoever signed it is removed.
+    show(&hub, &shown_to_all);
+    a.ok(&["sync", "remove", "workstation", "--yes"]);
+    a.ok(&["sync"]);
+    assert_eq!(problems(&a), [""; 0]);
 }
 
 #[test]
@@ -141,37 +161,98 @@ fn no_form_of_the_chain_on_the_hub_stops_anybody() {
     }
 }
 
+/// A member lets in these devices, so many that one document does not hold all of them.
+fn let_in_many(env: &TestEnv, hub: &Hub, numbers: Range<u64>) {
+    let (space_here, mut chain) = known(env);
+    let home = Home::new(env.home());
+    let (files, mut folder) = (Files::new(&home), Folder::open(hub.path()).unwrap());
+    let device = files.device().unwrap();
+    for number in numbers {
+        let keys: Keys = keys::public(&Secrets::of(&number.to_be_bytes())).unwrap();
+        let long = "5e".repeat(8 * 1024);
+        let device_of_many = MemberDevice { keys, name: long.clone(), names: long.clone() };
+        let change = ChainChange::Add { device: device_of_many, key: long, welcome: String::new() };
+        let mut at = links::ChainHub::of(&mut folder, &files, &space_here, &device);
+        at.append(&mut chain, |_, _| Ok(Some(change.clone()))).unwrap();
+    }
+    assert!(!hub.paths("/before-").is_empty() && fs::metadata(document_of(hub)).unwrap().len() < 2 << 20);
+}
+
+/// Somebody writes in this many of the places where the next link may be.
+fn plant_garbage(env: &TestEnv, hub: &Hub, lanes: u64) {
+    let state = known(env).1.state;
+    for lane in 0..lanes {
+        let generation = format!("{:016x}", state.recoveries + (lane << 32));
+        let stream = document_of(hub).ancestors().nth(2).unwrap().join("chain").join(generation);
+        fs::create_dir_all(&stream).unwrap();
+        fs::write(stream.join(format!("{:016x}", state.number + 1)), "garbage").unwrap();
+    }
+}
+
 #[test]
 fn a_member_that_lets_in_ever_more_devices_stops_nobody() {
     let (hub, a, b) = pair();
     b.ok(&["sync"]);
-    let (space_here, mut chain) = known(&b);
-    let home = Home::new(b.home());
-    let (files, mut folder) = (Files::new(&home), Folder::open(hub.path()).unwrap());
-    let device = files.device().unwrap();
-    let added = |number: u64| {
-        let keys: Keys = keys::public(&Secrets::of(&number.to_be_bytes())).unwrap();
-        let long = "5e".repeat(8 * 1024);
-        let device = MemberDevice { keys, name: long.clone(), names: long.clone() };
-        Some(ChainChange::Add { device, key: long, welcome: String::new() })
-    };
-    // So many that no hub would take a document with all of them.
-    for number in 0..24 {
-        let mut at = links::ChainHub::of(&mut folder, &files, &space_here, &device);
-        at.append(&mut chain, |_, _| Ok(added(number))).unwrap();
-    }
-    assert!(chain.links.iter().map(|shown| 2 * shown.bytes.len()).sum::<usize>() > 2 << 20);
-    assert!(fs::metadata(document_of(&hub)).unwrap().len() < 2 << 20);
+    let_in_many(&b, &hub, 0..24);
+    assert_eq!(hub.paths("/before-").len(), 2);
     talk(&a, &b, "among many");
     assert_eq!((problems(&a), problems(&b)), (Vec::<String>::new(), Vec::new()));
-    // Whoever joins reads on where the document ends.
+    // Whoever joins reads the documents before the newest, too.
     let c = machine();
     join(&a, &c, &hub, "tablet", &[]);
     talk(&a, &c, "for the new one");
+    // A removal is seen whatever stands in its place.
+    plant_garbage(&a, &hub, 1);
     let removed = a.json(&["sync", "remove", "workstation", "--yes"]);
     assert_eq!(removed["let_in"].as_array().unwrap().len(), 24, "{removed}");
     c.ok(&["sync"]);
     assert_eq!(space(&c)["epoch"], 2);
+    assert!(said(&b, &["sync"]).contains("was removed"));
+    assert_eq!((problems(&a), problems(&c)), (Vec::<String>::new(), Vec::new()));
+}
+
+#[test]
+fn a_removal_is_seen_in_the_second_place_too() {
+    let (hub, a, b) = pair();
+    let c = machine();
+    join(&a, &c, &hub, "tablet", &[]);
+    b.ok(&["sync"]);
+    plant_garbage(&a, &hub, 1);
+    let before = shown(&hub);
+    a.ok(&["sync", "remove", "tablet", "--yes"]);
+    // As if the device was killed before it wrote the document.
+    show(&hub, &before);
+    b.ok(&["sync"]);
+    assert_eq!((space(&b)["epoch"].clone(), problems(&b)), (json!(2), Vec::new()));
+    assert_ne!(shown(&hub), before, "it was put back");
+    // An old document is not taken for a hub that lost the link.
+    show(&hub, &before);
+    b.ok(&["sync"]);
+    assert_eq!(problems(&b), [""; 0]);
+}
+
+#[test]
+fn a_fork_of_a_long_chain_is_seen_and_ended_whatever_stands_in_the_way() {
+    let (hub, a, b, c) = (Hub::new(), machine(), machine(), machine());
+    let recovery = init(&a, &hub, "laptop");
+    join(&a, &b, &hub, "workstation", &[]);
+    join(&a, &c, &hub, "tablet", &[]);
+    b.ok(&["sync"]);
+    let_in_many(&b, &hub, 0..12);
+    a.ok(&["sync"]);
+    let past = Past::of(&hub);
+    a.ok(&["sync", "remove", "workstation", "--yes"]);
+    past.restore(&hub);
+    // What the newest document has follows links that a has never seen.
+    let_in_many(&b, &hub, 12..24);
+    c.ok(&["sync"]);
+    let told = said(&a, &["sync"]);
+    assert!(told.contains("another history"), "{told}");
+    plant_garbage(&a, &hub, 4);
+    a.ok(&["sync", "settle", "--recovery", &recovery]);
+    c.ok(&["sync"]);
+    assert!(problems(&c).iter().any(|problem| problem.contains("recovery code")), "{:?}", problems(&c));
+    talk(&a, &c, "after the fork");
     assert!(said(&b, &["sync"]).contains("was removed"));
 }
 
@@ -193,8 +274,8 @@ fn keep_a_key_from(victim: &TestEnv, thief: &TestEnv, hub: &Hub) {
 }
 
 #[test]
-fn a_member_that_keeps_a_key_from_others_is_removed_by_them() {
-    for has_recovery in [false, true] {
+fn a_member_that_keeps_a_key_from_others_keeps_nobody_out() {
+    for way in ["it is removed", "it is removed, and somebody has the recovery code", "it leaves"] {
         let (hub, a, b, c, new) = (Hub::new(), machine(), machine(), machine(), machine());
         let recovery = init(&a, &hub, "laptop");
         join(&a, &b, &hub, "workstation", &[]);
@@ -208,11 +289,15 @@ fn a_member_that_keeps_a_key_from_others_is_removed_by_them() {
         let (told, before) = (said(&a, &["sync"]), hub.files());
         assert!(told.contains("workstation") && told.contains("is kept from this device"), "{told}");
         assert_eq!(hub.files(), before, "nothing was sent");
+        let has_recovery = way.contains("recovery");
         if has_recovery {
             new.ok(&["sync", "init", &hub.url(), "--recovery", &recovery, "--name", "new"]);
             new.ok(&["share"]);
         }
-        a.ok(&["sync", "remove", "workstation", "--yes"]);
+        match way {
+            "it leaves" => drop(b.ok(&["sync", "leave", "--yes"])),
+            _ => drop(a.ok(&["sync", "remove", "workstation", "--yes"])),
+        }
         if !has_recovery {
             join(&a, &new, &hub, "new", &[]);
         }
@@ -222,11 +307,29 @@ fn a_member_that_keeps_a_key_from_others_is_removed_by_them() {
         }
         for env in [&a, &new] {
             let brief = env.brief();
-            assert!(brief.contains("decided before") && brief.contains("under the key of the thief"), "{brief}");
-            assert_eq!(problems(env), [""; 0]);
+            assert!(brief.contains("decided before") && brief.contains("under the key of the thief"), "{way}: {brief}");
+            assert_eq!(problems(env), [""; 0], "{way}");
         }
-        assert!(said(&b, &["sync"]).contains("was removed"));
+        assert_eq!(space(&c)["devices"].as_array().unwrap().len(), 3, "{way}");
     }
+}
+
+#[test]
+fn what_was_sealed_under_a_withheld_key_is_sealed_anew_whoever_learns_of_the_next() {
+    let (hub, a, b, c) = (Hub::new(), machine(), machine(), machine());
+    let recovery = init(&a, &hub, "laptop");
+    join(&a, &b, &hub, "workstation", &[]);
+    join(&a, &c, &hub, "tablet", &[]);
+    b.ok(&["sync"]);
+    keep_a_key_from(&a, &b, &hub);
+    decide(&c, "decided under the key of the thief.");
+    c.ok(&["sync"]);
+    c.ok(&["sync", "settle", "--recovery", &recovery]);
+    for env in [&c, &a] {
+        env.ok(&["sync"]);
+    }
+    assert!(a.brief().contains("under the key of the thief"), "{}", a.brief());
+    assert_eq!(problems(&a), [""; 0]);
 }
 
 #[test]
@@ -334,7 +437,9 @@ fn a_container_believes_only_the_chain_that_its_key_names() {
     let key: Value = serde_json::from_slice(&hex::bytes(token.split_once('.').unwrap().1).unwrap()).unwrap();
     let secret = hex::bytes(key["granted"]["secret"].as_str().unwrap()).unwrap();
     let sign = keys::public(&Secrets::of(&secret)).unwrap().sign;
-    let grant = keys::grant(&known(&b).0, sign, key["project"].as_str().unwrap(), "containers").unwrap();
+    let space_here = known(&b).0;
+    let (project, newest) = (key["project"].as_str().unwrap(), space_here.key().unwrap().key);
+    let grant = keys::grant(&space_here.id, &newest, sign, project, "containers").unwrap();
     past.restore(&hub);
     plant(&hub, &b, &id(&b), &secrets(&b), ChainChange::Grant(grant));
     let container = machine();

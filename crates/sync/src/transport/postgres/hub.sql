@@ -122,8 +122,8 @@ CREATE POLICY add ON cerberus.device FOR INSERT WITH CHECK (
 DROP POLICY IF EXISTS keep ON cerberus.device;
 CREATE POLICY keep ON cerberus.device FOR UPDATE USING (owner = current_user) WITH CHECK (owner = current_user);
 
--- Members read all documents, add some that are not named after others' devices, and change their own. The document with
--- the space's chain belongs to nobody.
+-- Members read all documents, add some that are not named after others' devices, and change their own. The documents with
+-- the space's chain belong to nobody.
 DROP POLICY IF EXISTS read ON cerberus.document;
 CREATE POLICY read ON cerberus.document FOR SELECT USING (
     EXISTS (SELECT 1 FROM cerberus.member m WHERE m.space = document.space AND m.person = current_user));
@@ -136,7 +136,7 @@ CREATE POLICY add ON cerberus.document FOR INSERT WITH CHECK (
         WHERE d.space = document.space AND d.device = document.name AND d.owner <> current_user));
 DROP POLICY IF EXISTS change ON cerberus.document;
 CREATE POLICY change ON cerberus.document FOR UPDATE USING (
-    (owner = current_user OR project = 'space' AND name = 'chain')
+    (owner = current_user OR name = 'chain')
     AND EXISTS (SELECT 1 FROM cerberus.member m WHERE m.space = document.space AND m.person = current_user));
 
 -- Members read all batches, add batches of their own devices to a generation that is valid, and remove their own. The
