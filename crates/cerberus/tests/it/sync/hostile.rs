@@ -286,7 +286,8 @@ fn a_member_that_keeps_a_key_from_others_keeps_nobody_out() {
         decide(&c, "decided under the key of the thief.");
         c.ok(&["sync"]);
         assert_eq!(space(&c)["epoch"], 2);
-        let (told, before) = (said(&a, &["sync"]), hub.files());
+        let before = hub.files();
+        let told = said(&a, &["sync"]);
         assert!(told.contains("workstation") && told.contains("is kept from this device"), "{told}");
         assert_eq!(hub.files(), before, "nothing was sent");
         let has_recovery = way.contains("recovery");
