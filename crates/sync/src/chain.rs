@@ -310,7 +310,7 @@ impl ChainState {
         self.members.iter().filter(stays).map(|(id, _)| id.clone()).collect()
     }
 
-    fn check_removal(&self, gone: &BTreeSet<String>, let_in: &BTreeSet<String>, by: &str) -> Result<(), LinkRefusal> {
+    fn check_gone(&self, gone: &BTreeSet<String>, let_in: &BTreeSet<String>, by: &str) -> Result<(), LinkRefusal> {
         if gone.is_empty() || gone.contains(by) {
             return Err(LinkRefusal::NotEntitled(by.to_string()));
         }
@@ -355,7 +355,7 @@ impl ChainState {
                 self.given.insert(id, (self.epoch(), key));
             }
             ChainChange::Remove { gone, let_in, epoch } => {
-                self.check_removal(gone, let_in, by)?;
+                self.check_gone(gone, let_in, by)?;
                 self.check_epoch(epoch, gone)?;
                 for id in gone {
                     self.members.remove(id);
