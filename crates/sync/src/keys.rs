@@ -15,7 +15,7 @@ use super::{Result, SyncError, random, unreadable};
 pub const NAMES_MAX: usize = 64;
 const NAME_CHARS_MAX: usize = 64;
 /// How many earlier keys a new one brings along, besides the first.
-pub(super) const HANDED_ON_MAX: usize = 800;
+const HANDED_ON_MAX: usize = 800;
 /// The number of an epoch, and its key.
 const HANDED_ON_BYTES: usize = 4 + crypto::KEY_BYTES;
 
