@@ -35,7 +35,7 @@ pub(crate) fn shown(path: &Path) -> String {
 
 /// The part of a source file before its tests.
 fn before_tests(text: &str) -> &str {
-    text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(text)
+    text.split("#[cfg(test)]\nmod tests").next().unwrap_or(text)
 }
 
 #[test]
