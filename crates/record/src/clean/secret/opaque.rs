@@ -284,7 +284,7 @@ fn is_in_path(text: &Text, start: usize, end: usize) -> bool {
     let before = text.slice(text.scan_back(start, NAME_BYTES, |byte| !ends(byte)), start);
     let is_rooted = matches!(before.first(), Some(b'/' | b'~' | b'.' | b'$'))
         || before.windows(2).any(|part| matches!(part, b"//" | b":\\" | b":/"));
-    let is_folder = |part: &[u8]| !is_random_part(part) && (is_rooted || part.len() >= 3);
+    let is_folder = |part: &[u8]| is_rooted || (!is_random_part(part) && part.len() >= 3);
     if matches!(text.before(start), b'/' | b'\\') {
         let slash = start - 1;
         let word = text.slice(text.run_back(slash, DOTTED, 24), slash);
@@ -308,9 +308,11 @@ fn is_random_part(part: &[u8]) -> bool {
     part.windows(3).any(is_odd) || ends_odd || (has(DIGIT) && has(LOWER) && has(UPPER))
 }
 
-/// Does a name that ends in `id` stand before it: `sessionId: x`, `"item_ids": ["x`, `same id x`?
+/// Does a name that ends in `id` stand before it: `sessionId: x`, `"item_ids": ["x`, `orderid=x`, `same id x`? Without a
+/// sign it must not be a word such as `valid`.
 fn is_id(text: &Text, start: usize) -> bool {
     let end = text.scan_back(start, 16, |byte| !is(byte, ALNUM) && byte != b']');
+    let is_assigned = text.slice(end, start).iter().any(|byte| matches!(byte, b'=' | b':'));
     let name = text.slice(text.run_back(end, URL64, 32), end);
     let name = name.strip_suffix(b"s").or(name.strip_suffix(b"S")).unwrap_or(name);
     let Some((rest, id)) = name.split_last_chunk::<2>() else { return false };
@@ -320,7 +322,7 @@ fn is_id(text: &Text, start: usize) -> bool {
         [&b"uu"[..], b"gu"].iter().any(|word| rest.len() >= 2 && rest[rest.len() - 2..].eq_ignore_ascii_case(word));
     let holds = |part: &[u8]| rest.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part));
     id.eq_ignore_ascii_case(b"id")
-        && (begins || is_upper || is_known)
+        && (begins || is_upper || is_known || is_assigned)
         && ![&b"secret"[..], b"token"].iter().any(|part| holds(part))
 }
 
