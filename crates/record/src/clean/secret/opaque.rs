@@ -136,6 +136,19 @@ fn stretch(text: &Text, lowest: usize, from: usize, end: usize) -> (TokenRange, 
     (long_enough.then_some((start, stop)), at.max(stop))
 }
 
+/// Letters that follow each other as in no word: `qwmnrtplkdsa`.
+pub(super) fn is_random_word(word: &[u8]) -> bool {
+    let column = |byte: u8| usize::from(COLUMNS[usize::from(byte)] & COLUMN);
+    let score = |pair: &[u8]| i32::from(FLAT[(column(pair[0]) << 5) | column(pair[1])]);
+    word.len() >= RANDOM_WORD_BYTES
+        && word.iter().all(|&byte| is(byte, ALPHA))
+        && word.windows(2).map(score).sum::<i32>() >= RANDOM_WORD
+}
+
+/// Words have less than nothing.
+const RANDOM_WORD: i32 = 64;
+const RANDOM_WORD_BYTES: usize = 8;
+
 /// The column of each byte in the table of pairs, and whether it is a small letter or a capital.
 const COLUMN: u8 = 31;
 const IS_SMALL: u8 = 32;
