@@ -113,6 +113,11 @@ impl Home {
         self.root.join("paused.json")
     }
 
+    /// The projects whose committed `.nocerberus` the user has confirmed.
+    pub fn confirmed(&self) -> PathBuf {
+        self.root.join("confirmed.json")
+    }
+
     pub fn device(&self) -> PathBuf {
         self.root.join("device")
     }

@@ -30,7 +30,7 @@ pub struct Finding {
 
 pub trait Capability {
     /// Called after everything was brought up to date, before a session is told its brief.
-    fn before_brief(&self, _home: &Home, _clock: &Clock, _store: &mut Store) -> Result<(), CapabilityError> {
+    fn before_brief(&self, _home: &Home, _store: &mut Store) -> Result<(), CapabilityError> {
         Ok(())
     }
 

@@ -149,8 +149,7 @@ impl ClaudeReader<'_> {
                     self.feedback(feedback, &uuid, &context, untyped);
                 } else if !is_sidechain.0 && !words.is_empty() {
                     let before = self.read.prompts.len();
-                    self.user_message(words, &uuid, &context, untyped, is_meta.0);
-                    let is_prompt = self.read.prompts.len() > before;
+                    let is_prompt = self.user_message(words, &uuid, &context, untyped, is_meta.0);
                     let parent = parent.as_ref().map(|parent| parent.0.as_deref());
                     let undone = self.rewinds.follow(&uuid, parent, before, is_prompt);
                     undone.for_each(|at| self.read.prompts[at].is_undone = true);
@@ -216,6 +215,7 @@ impl ClaudeReader<'_> {
         words
     }
 
+    /// Returns whether it is a prompt.
     fn user_message(
         &mut self,
         words: Cow<str>,
@@ -223,24 +223,27 @@ impl ClaudeReader<'_> {
         context: &LineContext,
         untyped: Option<MemorySource>,
         is_meta: bool,
-    ) {
+    ) -> bool {
         let words = without_handoff(words);
         // Lines from the client: command output, reminders, interruptions. The user's text may start with a private
         // tag too.
         let text = without_private(&words);
-        let is_from_client = text.trim_start().starts_with(['<']) || text.starts_with("[Request interrupted");
-        if text.trim().is_empty() || is_from_client || text.starts_with("Caveat:") {
-            return;
+        let begins = |word| text.trim_start().starts_with(word);
+        let is_prompt = !["<", "[Request interrupted", "Caveat:"].into_iter().any(begins);
+        // Whatever it looks like, a hook may have reported it as a prompt: then its marks say who sent it.
+        if text.trim().is_empty() || (!is_prompt && untyped.is_none()) {
+            return false;
         }
         let text = self.cleaner.clean(words, Keep::PROMPT).into_owned();
         let key = prompt_key(&text, uuid.as_bytes());
         let session = self.cleaner.clean(context.session.clone(), Keep::NAME);
         let (is_undone, is_unreported) = (false, false);
         self.read.prompts.push(SeenPrompt { session, key: key.clone(), source: untyped, is_undone, is_unreported });
-        if !is_meta {
+        if is_prompt && !is_meta {
             self.finish_turn();
             self.push(context, key, Event::Prompt { text });
         }
+        is_prompt
     }
 
     /// The turn goes on with what the user said instead.

@@ -7,6 +7,7 @@ use cerberus_archive::{self as archive, ArchiveError, Conversation, write};
 use cerberus_os::ahead;
 use cerberus_os::failures;
 use cerberus_record::id::Agent;
+use cerberus_record::time::Timestamp;
 use cerberus_store::config::KeepInArchive;
 use cerberus_store::summary::detached;
 use cerberus_store::view::{SessionRow, Store};
@@ -101,7 +102,7 @@ fn expire(context: &Context) -> Result<()> {
     if limits.retention.is_none() && limits.max_size.is_none() {
         return Ok(());
     }
-    let before = limits.oldest(context.clock.now);
+    let before = context.clock.of_deletion().map_or(Timestamp::EPOCH, |now| limits.oldest(now));
     Ok(archive::erase::expire(&context.home, before, limits.max_size.map(|size| size.bytes))?)
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::env;
 use crate::forget::holding;
-use crate::poison::{as_agent, said};
+use crate::poison::{as_agent, as_agent_that_claims, said};
 
 fn mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
@@ -341,6 +341,14 @@ fn an_agent_forgets_only_the_session_that_it_runs_in() {
     let own = as_agent(&env, &["forget", "--session", "live", "--yes"]);
     assert!(own.status.success(), "{}", said(&own));
     assert!(!is_known() && !holding(&env, "lighthouse").is_empty());
+}
+
+#[test]
+fn a_session_that_a_process_below_an_agent_claims_is_not_its_own() {
+    let (env, _) = in_use();
+    let output = as_agent_that_claims(&env, &["forget", "--session", "s1", "--yes"]);
+    assert!(said(&output).contains("only the one that it runs in"), "{}", said(&output));
+    assert!(!holding(&env, "lighthouse").is_empty());
 }
 
 #[test]

@@ -514,8 +514,13 @@ fn the_oldest_are_removed_by_age_and_by_number() {
     assert_eq!(references(&env), 3);
     let status = env.ok(&["status"]);
     assert!(status.contains("on; 3 states kept; ") && status.contains(" of at most 1.0 GiB"), "{status}");
-    env.set_now(Some("2026-02-22T13:35:14Z"));
-    write(&env, "src/lib.rs", "a month later\n");
+    // Whoever gives the time, maybe an agent, does not decide what is old.
+    for command in [&["undo", "--keep", "turn"][..], &["undo"]] {
+        env.ok(&[command, &["--now", "2099-01-01T00:00:00Z"]].concat());
+        assert_eq!(references(&env), 3, "{command:?}");
+    }
+    env.set_now(None);
+    write(&env, "src/lib.rs", "much later\n");
     stop(&env, "s1");
     assert_eq!(references(&env), 1);
 }

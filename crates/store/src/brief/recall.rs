@@ -353,16 +353,20 @@ fn reminder(view: &View, question: &Question) -> view::Result<Briefing> {
     sessions.retain(|session| last_turn.as_ref().is_some_and(|turn| turn.session == session.id));
     let mut carried = view.store.carried(&sessions, FactFilter::Words, view.now)?;
     let (memories, dropped) = remember::for_brief(view, &CarriedFacts::default(), question)?;
+    let room = EndRoom {
+        budget_tokens: question.tokens_after(&memories),
+        chars_max: question.chars_after(&memories),
+        now: view.now,
+    };
     let brief = match &last_turn {
         None => Brief::default(),
         Some(turn) => {
             let history = view.store.history(&view.joined.ids, question.asks(), view.now)?;
             let survey = survey::survey(view, history, &mut carried, &sessions, question.prompt, question.is_past)?;
-            brief::remind(&view.located.name, turn, &survey.likely, &carried.facts, view.now)
+            brief::remind(&view.located.name, turn, &survey.likely, &carried.facts, &room)
         }
     };
     let session_id = last_turn.map(|turn| turn.session).filter(|_| !brief.text.is_empty());
-    let room = EndRoom { budget_tokens: question.budget.session_tokens, chars_max: question.chars_max, now: view.now };
     let brief = with_others(view, brief, &memories, question, None, &room)?;
     Ok(Briefing {
         project: view.located.name.clone(),

@@ -185,7 +185,7 @@ fn prepare(
     }
     distill::distill(&MemoryWriter { home, clock, located: &pending.located }, surroundings, store)?;
     for capability in capabilities {
-        capability.before_brief(home, clock, store).map_err(AnswerError::Capability)?;
+        capability.before_brief(home, store).map_err(AnswerError::Capability)?;
     }
     store.make_digests(&recent.joined.ids);
     live::note_shared(home, store, &pending.located, (pending.agent, &pending.session), clock.now)?;

@@ -227,3 +227,22 @@ fn short_turns_reach_further_back() {
     let turns: Vec<Quotable> = (0..20).map(|at| turn("a", at, "Go on", &long)).collect();
     assert_eq!(last_turns(turns).len(), TURNS_MAX);
 }
+
+#[test]
+fn a_reminder_keeps_its_budget_whatever_files_are_called() {
+    use super::super::rank::{RankedFile, Trace};
+    use super::super::{BUDGET_TOKENS_RANGE, EndRoom, Likely, remind};
+    let named = |number: usize| RankedFile {
+        path: format!("src/{}/{number}.rs", "ein-ziemlich-langer-Name/".repeat(12)),
+        score: 1.0,
+        trace: Trace::default(),
+    };
+    let likely = Likely { files: (0..10).map(named).collect(), ..Likely::default() };
+    let last = turn("a", 0, "Add a limiter to the proxy", "Done: the limiter is in limiter.rs.");
+    for (budget_tokens, chars_max) in [(*BUDGET_TOKENS_RANGE.start(), 9_000), (1_500, 700), (40, 9_000)] {
+        let room = EndRoom { budget_tokens, chars_max, now: Timestamp::from_millis(30 * 86_400_000) };
+        let brief = remind("hydra", &last, &likely, &[], &room);
+        assert!(brief.tokens <= budget_tokens && brief.text.chars().count() <= chars_max, "{}", brief.text);
+        assert!(brief.text.contains("last:Add a limiter") && !brief.dropped.is_empty(), "{}", brief.text);
+    }
+}
