@@ -534,8 +534,13 @@ fn a_pause_is_lifted_and_can_be_of_one_project() {
     assert_eq!(env.ok(&["unpause"]), "storing again\n");
     assert!(write(&other, "a5.rs"));
     assert!(!env.home().join("paused.json").exists());
+    // No time that is given ends a pause before its real time has come.
+    env.set_now(Some("2999-01-01T10:00:00Z"));
+    env.ok(&["pause", "--for", "1h"]);
+    env.set_now(Some("2999-01-01T12:00:00Z"));
+    assert!(!write(&other, "a6.rs"));
     // The user asked for silence; for how long is lost.
     fs::write(env.home().join("paused.json"), "{").unwrap();
-    assert!(!write(&other, "a6.rs"));
+    assert!(!write(&other, "a7.rs"));
     assert_eq!(env.run(&["pause", "--for", "soon"]).status.code(), Some(2));
 }

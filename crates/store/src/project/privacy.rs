@@ -8,6 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use cerberus_os::clock::Clock;
 use cerberus_os::home::{Home, create_dir};
 use cerberus_record::id::ProjectId;
 use cerberus_record::time::Timestamp;
@@ -153,6 +154,8 @@ fn paused(home: &Home, now: Timestamp, project: Option<&ProjectId>) -> Option<St
     if !is_there(&home.paused()) {
         return None;
     }
+    // Whoever sets the time does not end a pause with it.
+    let now = now.min(Clock::new(None).wall);
     let text = home.text(&home.paused(), PROJECTS_BYTES_MAX).unwrap_or_default();
     // The file is damaged: the user asked for a pause, but until when is lost.
     let Ok(paused) = serde_json::from_slice::<PauseFile>(text.as_bytes()) else {
