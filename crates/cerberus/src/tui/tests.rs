@@ -357,11 +357,8 @@ fn every_page_fits_every_size() {
     ];
     shows("home", (120, 40), &pane);
     shows("home", (200, 60), &pane);
-    shows(
-        "2",
-        (120, 40),
-        &["│ blocker", "│ TestStopTwice fails with race", "│ because left open 2 h before", "│ then    used in this"],
-    );
+    shows("2", (120, 40), &["│ blocker", "│ TestStopTwice fails with race", "│ because left open 2 h before"]);
+    shows("2 j j j", (120, 40), &["│ rule", "│ because you want it remembered", "│ then    you had to say it again"]);
     let narrow = shown(&full(), 42, 20);
     assert!(!narrow.contains("ended") && !narrow.contains("cerberus"), "{narrow}");
     assert_eq!(shown(&full(), 30, 8).trim_end(), "40x10 is needed, this is 30x8\nq quits");
