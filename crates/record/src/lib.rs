@@ -3,6 +3,13 @@
 //! Types, rules that concern a single value, and how text is cleaned before it is kept. Nothing here parses an agent's
 //! payload or decides what a brief contains, and nothing does I/O.
 
+// Other lints than elsewhere: see clippy.toml. Tests may read files.
+#![cfg_attr(
+    not(test),
+    deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)
+)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
+
 #[macro_use]
 pub mod words;
 

@@ -21,6 +21,7 @@ pub mod loops;
 pub mod model_server;
 pub mod need;
 pub mod process;
+pub mod processes;
 pub mod scratch;
 pub mod simulation;
 pub mod tasks;

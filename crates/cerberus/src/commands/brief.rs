@@ -7,16 +7,16 @@ use anyhow::Context as _;
 use cerberus_agents::install::Surroundings;
 use cerberus_os::outside;
 use cerberus_recall::brief::rank::weights::LEARNED_MIN;
-use cerberus_recall::brief::usage::{LineUse, ToldFileUsage};
+use cerberus_recall::brief::usage::ToldFileUsage;
 use cerberus_recall::brief::{BriefLine, CHARS_MAX, DroppedLine};
 use cerberus_recall::summary::render::Format;
 use cerberus_record::event::StartSource;
 use cerberus_record::fact::FactKind;
 use cerberus_record::id::SessionId;
+use cerberus_store::brief::in_between::MomentTold;
 use cerberus_store::brief::question::{Budget, Question};
 use cerberus_store::brief::recall::{self, Briefing, SummarizedSession};
 use cerberus_store::brief::usage::{self, ToldSessions};
-use cerberus_store::brief::used::MomentTold;
 use cerberus_store::browse::told::moment_words;
 use cerberus_store::same_project::joined::joined;
 use cerberus_store::sessions::find::Recent;
@@ -332,12 +332,7 @@ impl ExplainedLines<'_> {
             .push(Line::of(Style::Heading, format!("Told in between ({} of {count})", count.min(IN_BETWEEN_MAX))));
         for told in newest_first.iter().take(IN_BETWEEN_MAX) {
             self.labelled(words::told(&told.code), &moment_words(&told.code).unwrap_or_default(), Style::Plain);
-            let used = match told.came_of_it {
-                LineUse::Used => "used",
-                LineUse::NotUsed => "not used",
-                LineUse::NotSeen => "nobody can see whether it was used",
-            };
-            self.labelled("", &format!("{}, in {}, {used}", self.local.when(told.at), told.session), Style::Faint);
+            self.labelled("", &format!("{}, in {}", self.local.when(told.at), told.session), Style::Faint);
         }
     }
 

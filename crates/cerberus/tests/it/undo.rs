@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use cerberus_os::fault::CHECKPOINT_POINTS;
 use cerberus_testkit::env::TestEnv;
 use cerberus_testkit::process::LIMIT;
+use cerberus_testkit::processes::command_lines;
 use cerberus_testkit::scratch::SYSTEM_PATH;
 use cerberus_testkit::terminal::Terminal;
 use serde_json::{Value, json};
@@ -62,11 +63,9 @@ fn settled(env: &TestEnv) {
     let begun = Instant::now();
     let mut quiet = 0;
     while quiet < 5 {
-        let running = fs::read_dir("/proc").unwrap().flatten().any(|entry| {
-            let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            let line = String::from_utf8_lossy(&line).into_owned();
-            line.contains("\0undo\0--keep\0") && line.contains(env.project().to_str().unwrap())
-        });
+        let project = env.project().to_str().unwrap().to_string();
+        let keeps = |line: &String| line.contains(" undo --keep") && line.contains(&project);
+        let running = command_lines().iter().any(keeps);
         quiet = if running { 0 } else { quiet + 1 };
         assert!(begun.elapsed() < Duration::from_secs(60), "files are still being kept");
         std::thread::sleep(Duration::from_millis(5));

@@ -3,6 +3,7 @@
 //! Only reads, except for the list for teammates (`open.rs`) and what ended sessions teach (`learn.rs`); core composes
 //! the text. `hook` writes the receipt of what was told.
 
+pub mod in_between;
 pub mod learn;
 pub mod limit;
 mod lines;
@@ -15,4 +16,3 @@ pub mod status_line;
 pub mod subject;
 pub mod survey;
 pub mod usage;
-pub mod used;
