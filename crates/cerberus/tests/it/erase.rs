@@ -26,6 +26,7 @@ fn references(env: &TestEnv) -> Vec<String> {
 }
 
 /// A run of a program that writes a file and says a word.
+#[cfg(feature = "loop")]
 fn run_loop(stage: &Stage) {
     let ran = stage.run(&["--max-iterations", "1"]);
     assert!(!references(&stage.env).is_empty(), "{}", ran.stderr());
@@ -164,6 +165,7 @@ fn write(path: PathBuf, text: &str) {
     fs::write(path, text).unwrap();
 }
 
+#[cfg(feature = "loop")]
 #[test]
 fn a_scan_redacts_every_place_and_breaks_none() {
     let stage = Stage::new(Tongue::Plain, &[prints("echo x > a.md")]);
