@@ -38,7 +38,7 @@ fn a_brief_names_the_function_around_the_last_edit() {
     env.rebuild();
     assert_eq!(env.brief(), told);
     std::fs::remove_file(&path).unwrap();
-    assert_eq!(env.brief(), "");
+    assert_eq!(env.brief(), "proj:hydra\nimpl:store.rs");
 }
 
 #[test]

@@ -22,9 +22,14 @@ pub(super) fn edited_last(
     view: &View,
     carried: &mut CarriedFacts,
     sessions: &[SessionRow],
+    is_past: bool,
 ) -> view::Result<FastMap<String, FunctionLine>> {
-    let edits = view.store.edited_lines(sessions, view.now)?;
     let mut lines = FastMap::default();
+    // The files are as they are now.
+    if is_past {
+        return Ok(lines);
+    }
+    let edits = view.store.edited_lines(sessions, view.now)?;
     for path in last_paths(&carried.facts) {
         let Some(source) = source(view, &path) else { continue };
         let edits = edits.iter().filter(|edited| edited.path == path);

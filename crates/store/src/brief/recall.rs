@@ -91,9 +91,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
     };
     survey.likely.ledger.checked = checked;
     live::leave_out_files(&at_work, &mut carried.facts, &mut survey.likely);
-    if !question.is_past {
-        survey.likely.lines = lines::edited_last(&view, &mut carried, &sessions)?;
-    }
+    survey.likely.lines = lines::edited_last(&view, &mut carried, &sessions, question.is_past)?;
     let continued = continued(store, &quoted, question)?;
     let turns = turns(&view, &quoted, &carried, continued, earlier.as_ref())?;
     let summary = last_summary(store, &sessions, question)?;
