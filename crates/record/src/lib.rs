@@ -23,6 +23,7 @@ pub mod forgotten;
 pub mod git_report;
 pub mod id;
 pub mod kind;
+pub mod language;
 pub mod lesson;
 pub mod map;
 pub mod memory;

@@ -11,7 +11,6 @@ pub mod answering;
 pub mod attack;
 pub mod clients;
 pub mod comparison;
-pub mod conformance;
 pub mod doors;
 pub mod env;
 pub mod fake_agent;

@@ -70,6 +70,7 @@ fn filled(agent: &str, tokens: u64) -> String {
     format!("{before}\n{line}\n{}\n", json!({"type": "system", "subtype": "turn_duration"}))
 }
 
+#[cfg(feature = "loop")]
 #[test]
 fn a_reached_limit_names_the_command_that_goes_on_in_another_agent() {
     let env = env();

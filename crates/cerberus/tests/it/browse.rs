@@ -328,6 +328,7 @@ fn a_transcript_that_lies_elsewhere_is_put_where_its_agent_looks() {
     assert_eq!(fs::read_to_string(&looked_for).unwrap(), "what the agent wrote since");
 }
 
+#[cfg(feature = "loop")]
 #[test]
 fn a_session_goes_on_in_another_agent_with_a_handoff() {
     let env = env();
@@ -359,6 +360,7 @@ fn a_session_goes_on_in_another_agent_with_a_handoff() {
     }
 }
 
+#[cfg(feature = "loop")]
 #[test]
 fn a_handoff_keeps_to_its_length_and_the_newest_turn_stays() {
     let env = env();
@@ -442,6 +444,7 @@ fn a_day_may_be_named_as_lists_name_it() {
     assert!(unknown.contains("known projects: hydra"), "{unknown}");
 }
 
+#[cfg(feature = "loop")]
 #[test]
 fn what_cannot_go_on_in_another_agent_is_said() {
     let env = env();

@@ -209,6 +209,29 @@ fn no_test_is_in_a_comment() {
     }
 }
 
+/// Adding an agent touches few files besides tests, fixtures and documents.
+#[test]
+fn an_agent_is_few_files() {
+    const FILES_MAX: usize = 10;
+    for agent in ["cline", "cursor", "qwen_code"] {
+        let own = format!("crates/agents/src/{agent}/");
+        let all = files("rs").into_iter().chain(files("js")).filter(|path| {
+            let shown = shown(path);
+            (is_product(&shown) || shown.starts_with("fuzz/")) && !is_test(path) && !shown.ends_with("/recorded.rs")
+        });
+        let names_it: Vec<String> = all
+            .filter(|path| {
+                let code = without_tests(&std::fs::read_to_string(path).unwrap());
+                shown(path).starts_with(&own)
+                    || code.contains(&format!("{agent}::"))
+                    || code.contains(&format!("mod {agent};"))
+            })
+            .map(|path| shown(&path))
+            .collect();
+        assert!((4..=FILES_MAX).contains(&names_it.len()), "{agent}: {names_it:#?}");
+    }
+}
+
 /// Code that is compiled for one operating system only is in two folders. Scripts for a shell may still try programs of several.
 #[test]
 fn code_for_one_system_is_in_its_folders_only() {
@@ -303,8 +326,10 @@ fn derive_deserialize(code: &str) -> impl Iterator<Item = &str> {
 }
 
 /// What only these files do, named by the ends of their paths.
-const DOORS: [(&str, &[&str]); 2] =
-    [("Command::new(\"git\")", &["git/command.rs", "git/door.rs"]), ("use ureq", &["http.rs", "transport/roots.rs"])];
+const DOORS: [(&str, &[&str]); 2] = [
+    ("Command::new(\"git\")", &["git/command.rs", "git/door.rs"]),
+    ("use ureq", &["http.rs", "transport/roots.rs", "store/src/authorities.rs"]),
+];
 
 /// Git is started in two places. HTTP is spoken by the client of providers and by that of object storage.
 #[test]

@@ -36,6 +36,7 @@ mod kill;
 mod layers;
 mod learn;
 mod lifecycle;
+#[cfg(feature = "loop")]
 mod loops;
 mod manners;
 mod mcp;
@@ -64,8 +65,10 @@ mod simulation;
 mod statusline;
 mod style;
 mod summary;
+#[cfg(feature = "sync")]
 mod sync;
 mod taken_back;
+#[cfg(feature = "sync")]
 mod team;
 mod trust;
 mod twice;

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::doors::{AGENTS, IMPORTED, Story, holding, hooks, mcp, printed, transcript};
 use crate::env;
 use crate::lifecycle::Agent;
+#[cfg(feature = "loop")]
 use crate::loops::Stage;
 
 const PLAIN: Story = Story {
@@ -440,6 +441,7 @@ fn a_command_that_runs_in_an_opted_out_project_is_not_stored() {
     assert!(!holding(&env, "Write the store").is_empty());
 }
 
+#[cfg(feature = "loop")]
 #[test]
 fn the_output_of_a_loop_stores_no_line_that_names_an_opted_out_project() {
     let said = vec![Act::Say("I look at ../quay/pier.rs", 0), Act::Complain("lantern"), Act::Done("done")];

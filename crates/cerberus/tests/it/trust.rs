@@ -311,6 +311,7 @@ fn an_agent_runs_none_of_the_users_commands_and_changes_nothing() {
     assert!(env.home().join("checks").exists() && !env.home().join("paused.json").exists());
 }
 
+#[cfg(all(feature = "loop", feature = "sync"))]
 #[test]
 fn a_script_runs_all_of_the_users_commands() {
     let (env, memory) = in_use();
@@ -343,6 +344,7 @@ fn an_agent_forgets_only_the_session_that_it_runs_in() {
     assert!(!is_known() && !holding(&env, "lighthouse").is_empty());
 }
 
+#[cfg(feature = "loop")]
 #[test]
 fn a_session_that_a_process_below_an_agent_claims_is_not_its_own() {
     let (env, _) = in_use();
@@ -360,6 +362,7 @@ fn what_a_loop_starts_is_an_agents() {
     }
 }
 
+#[cfg(feature = "sync")]
 #[test]
 fn doctor_says_what_leaves_this_machine() {
     let mut env = env();

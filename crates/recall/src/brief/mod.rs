@@ -75,7 +75,7 @@ pub fn compose(request: &BriefRequest) -> Brief {
     likely::place_files(&mut items, request, &mut dropped);
     let is_brief = request.budget_tokens < usize::MAX;
     if is_brief {
-        likely::trim_functions(&mut items, &mut dropped);
+        likely::trim_functions(&mut items, request.likely, &mut dropped);
     }
     shorten::name_files(&mut items);
     if is_brief && request.worked.len() > 1 {

@@ -1,6 +1,6 @@
 //! Collects what a brief is made from: recent sessions, memories that apply, and the input for ranking.
 //!
-//! Only reads, except for the list for teammates (`open.rs`) and what ended sessions teach (`learn.rs`); core composes
+//! Only reads, except for the list for teammates (`open.rs`) and what ended sessions teach (`learn.rs`); `recall` composes
 //! the text. `hook` writes the receipt of what was told.
 
 pub mod in_between;

@@ -1,4 +1,4 @@
-//! Makes a brief: reads what the project's sessions left, and lets core decide what to tell.
+//! Makes a brief: reads what the project's sessions left, and lets `recall` decide what to tell.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -91,7 +91,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
     };
     survey.likely.ledger.checked = checked;
     live::leave_out_files(&at_work, &mut carried.facts, &mut survey.likely);
-    survey.likely.lines = if question.is_past { FastMap::default() } else { lines::edited_last(&view, &carried.facts) };
+    survey.likely.lines = lines::edited_last(&view, &mut carried, &sessions, question.is_past)?;
     let continued = continued(store, &quoted, question)?;
     let turns = turns(&view, &quoted, &carried, continued, earlier.as_ref())?;
     let summary = last_summary(store, &sessions, question)?;
