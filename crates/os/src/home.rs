@@ -113,6 +113,11 @@ impl Home {
         self.root.join("paused.json")
     }
 
+    /// When what was paused.
+    pub fn past_pauses(&self) -> PathBuf {
+        self.root.join("pauses.json")
+    }
+
     pub fn device(&self) -> PathBuf {
         self.root.join("device")
     }
