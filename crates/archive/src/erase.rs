@@ -31,8 +31,9 @@ type Change<'c> = dyn Fn(&BlockHead, Option<Timestamp>, &str) -> Option<String> 
 pub fn forget(home: &Home, request: &ForgetRequest) -> Result<(), ArchiveError> {
     match request {
         ForgetRequest::Between(..) => {
-            let change =
-                |head: &BlockHead, at: Option<Timestamp>, line: &str| (!is_meant(request, head, at, line)).then(|| line.to_string());
+            let change = |head: &BlockHead, at: Option<Timestamp>, line: &str| {
+                (!is_meant(request, head, at, line)).then(|| line.to_string())
+            };
             rewrite_held(home, &|_| false, &change, Some(reached(home)?))
         }
         ForgetRequest::Paths(_) => remove_lines(home, &|_| false, &|head, at, line| is_meant(request, head, at, line)),
@@ -202,7 +203,11 @@ fn unchanged(_: &BlockHead, _: Option<Timestamp>, line: &str) -> Option<String> 
     Some(line.to_string())
 }
 
-pub(crate) fn rewrite(home: &Home, is_removed: &dyn Fn(&BlockHead) -> bool, change: &Change) -> Result<(), ArchiveError> {
+pub(crate) fn rewrite(
+    home: &Home,
+    is_removed: &dyn Fn(&BlockHead) -> bool,
+    change: &Change,
+) -> Result<(), ArchiveError> {
     if !home.archive_dir().is_dir() {
         return Ok(());
     }
@@ -316,7 +321,9 @@ impl SharedLines {
         for TimedLine { at, reference, text } in timed(&block, &self.lines) {
             let rest = change(&block.head, at, text);
             match (reference, rest) {
-                (Some(hash), Some(rest)) if rest == *text && self.held.contains(&hash) => lines.push(index::reference(hash)),
+                (Some(hash), Some(rest)) if rest == *text && self.held.contains(&hash) => {
+                    lines.push(index::reference(hash))
+                }
                 (_, Some(rest)) => lines.push(rest),
                 (_, None) => {}
             }

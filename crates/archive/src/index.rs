@@ -299,8 +299,10 @@ impl ArchiveIndex {
         let BlockHead { source, is_main, to, first_at, last_at, text_bytes, .. } = head;
         let millis = |at: &Option<Timestamp>| at.map(Timestamp::millis);
         self.connection
-            .prepare_cached("INSERT INTO block VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,
-                (SELECT coalesce(max(id), 0) + 1 FROM passage))")?
+            .prepare_cached(
+                "INSERT INTO block VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,
+                (SELECT coalesce(max(id), 0) + 1 FROM passage))",
+            )?
             .execute(params![
                 place.segment,
                 place.offset,

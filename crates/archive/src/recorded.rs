@@ -40,16 +40,17 @@ impl RecordedTurns {
     ) -> RecordedTurns {
         let mut events: Vec<_> = events.into_iter().filter(|(_, kind)| kind.is_activity()).collect();
         events.sort_by_key(|(at, _)| *at);
-        // The user may have imported what was said meanwhile.
+        // The user may have imported what was said meanwhile. A hook may have been at work when the pause began.
         let is_told = |(at, kind): &(Timestamp, EventKind), (from, until): &(Timestamp, Timestamp)| {
-            (*from..*until).contains(at) && matches!(kind, EventKind::Prompt | EventKind::Tool | EventKind::Stop)
+            let is_within = is_later(*at, *from) && at < until;
+            is_within && matches!(kind, EventKind::Prompt | EventKind::Tool | EventKind::Stop)
         };
         pauses.retain(|pause| !events.iter().any(|event| is_told(event, pause)));
         RecordedTurns { events, pauses, is_over }
     }
 
     fn is_paused(&self, at: Timestamp) -> bool {
-        self.pauses.iter().any(|(from, until)| (*from..*until).contains(&at))
+        self.pauses.iter().any(|(from, until)| *from < at && at < *until)
     }
 
     /// The last event up to a time.
@@ -254,6 +255,8 @@ mod tests {
         let paused = turns(&[(0, PROMPT), (4, TOOL), (90, TOOL), (101, STOP)], &[(40, 80)], false);
         assert_eq!(kept(&paused, true, &lines).0, [0, 3, 90, 100]);
         assert_eq!(kept(&paused, false, &lines).0, [0, 3, 90, 100]);
+        let at_work = turns(&[(0, PROMPT), (4, TOOL), (41, TOOL), (90, TOOL), (101, STOP)], &[(40, 80)], false);
+        assert_eq!(kept(&at_work, true, &lines).0, [0, 3, 90, 100]);
         let imported = turns(&[(0, PROMPT), (4, TOOL), (52, TOOL), (90, TOOL), (101, STOP)], &[(40, 80)], false);
         assert_eq!(kept(&imported, true, &lines).0, [0, 3, 50, 52, 90, 100]);
     }

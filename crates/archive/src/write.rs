@@ -301,7 +301,11 @@ impl Adding<'_> {
         Ok(())
     }
 
-    fn line(&mut self, archive: &Archive, WaitingLine { at, line, to, open, .. }: WaitingLine) -> Result<(), ArchiveError> {
+    fn line(
+        &mut self,
+        archive: &Archive,
+        WaitingLine { at, line, to, open, .. }: WaitingLine,
+    ) -> Result<(), ArchiveError> {
         self.to = to;
         if let Some(open) = open {
             self.open = open;
@@ -324,7 +328,8 @@ impl Adding<'_> {
             return Ok(());
         }
         let source = self.source;
-        let mark = if self.form == SourceForm::Plain { mark(source.path, self.to)?.unwrap_or_default() } else { self.mark };
+        let mark =
+            if self.form == SourceForm::Plain { mark(source.path, self.to)?.unwrap_or_default() } else { self.mark };
         let head = BlockHead {
             agent: source.agent,
             session: source.session.to_string(),
@@ -410,7 +415,10 @@ mod tests {
         add(&[("u1", 0, "Tune it"), ("a1", 2, "I tune it")], &[(0, prompt), (4, tool), (5, tool)]);
         let done = [(0, prompt), (4, tool), (5, tool), (6, stop)];
         add(&[("u1", 0, "Tune it"), ("a1", 2, "I tune it: done")], &done);
-        add(&[("u1", 0, "Tune it (a title)"), ("a1", 2, "I tune it: done"), ("u2", 8, "Go")], &[&done[..], &[(8, prompt)]].concat());
+        add(
+            &[("u1", 0, "Tune it (a title)"), ("a1", 2, "I tune it: done"), ("u2", 8, "Go")],
+            &[&done[..], &[(8, prompt)]].concat(),
+        );
         let (events, more) = ([&done[..], &[(8, prompt), (9, stop)]].concat(), ("a2", 9, "Gone"));
         add(&[("u1", 0, "Tune it (a title)"), ("a1", 2, "I tune it: done"), ("u2", 8, "Go"), more], &events);
         drop(archive);

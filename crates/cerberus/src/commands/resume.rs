@@ -154,7 +154,8 @@ fn imported_from(context: &Context, session: &SessionRow) -> Result<Option<PathB
 
 /// Whether the archive has more of the session than a transcript that it was read from.
 fn is_outdated(context: &Context, session: &SessionRow, transcript: &Path) -> Result<bool> {
-    let is_older = |kept: Conversation| kept.own_sources.iter().skip(kept.complete_sources).any(|one| one == transcript);
+    let is_older =
+        |kept: Conversation| kept.own_sources.iter().skip(kept.complete_sources).any(|one| one == transcript);
     Ok(archived(context, session)?.is_some_and(is_older))
 }
 

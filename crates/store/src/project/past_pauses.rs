@@ -52,7 +52,8 @@ pub(super) fn begin(
 /// Ends the pause of a project, or every pause.
 pub(super) fn end(home: &Home, now: Timestamp, project: Option<&ProjectId>) -> io::Result<()> {
     let mut all = read(home)?;
-    let is_meant = |pause: &&mut PastPause| pause.is_open(now) && (project.is_none() || pause.project.as_ref() == project);
+    let is_meant =
+        |pause: &&mut PastPause| pause.is_open(now) && (project.is_none() || pause.project.as_ref() == project);
     all.iter_mut().filter(is_meant).for_each(|pause| pause.until = Some(now));
     if all.is_empty() { Ok(()) } else { write(home, &all) }
 }

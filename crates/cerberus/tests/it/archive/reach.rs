@@ -15,10 +15,8 @@ use crate::mcp::Client;
 
 #[test]
 fn what_only_the_archive_has_is_forgotten() {
-    let request: [&[&str]; 2] = [
-        &["--path", "notes/x.md"],
-        &["--since", "2026-01-21T10:00:42Z", "--until", "2026-01-21T10:00:44Z"],
-    ];
+    let request: [&[&str]; 2] =
+        [&["--path", "notes/x.md"], &["--since", "2026-01-21T10:00:42Z", "--until", "2026-01-21T10:00:44Z"]];
     for request in request {
         let env = env();
         let mut written = kept_session(&env);
@@ -50,7 +48,8 @@ fn fork(env: &TestEnv, first: &Written, lines: usize) {
 fn forgetting_a_file_takes_nothing_else_from_a_fork() {
     let env = env();
     let mut first = kept_session(&env);
-    let call = json!([{"type": "tool_use", "id": "rg", "name": "Bash", "input": {"command": "rg tuning of the horns"}}]);
+    let call =
+        json!([{"type": "tool_use", "id": "rg", "name": "Bash", "input": {"command": "rg tuning of the horns"}}]);
     first.push("10:00:41", "assistant", call);
     let forked = first.lines.len();
     let answer = json!([{"type": "tool_result", "tool_use_id": "rg", "content": "notes/x.md: a flugelhorn"}]);
