@@ -284,6 +284,9 @@ mod tests {
         assert_eq!(line("copilot").as_deref(), Some("copilot --resume=x"));
         assert_eq!(line("opencode").as_deref(), Some("opencode --session x"));
         assert_eq!(line("cline").as_deref(), Some("cline --id x"));
+        assert_eq!(line("gemini").as_deref(), Some("gemini --resume x"));
+        assert_eq!(line("qwen-code").as_deref(), Some("qwen --resume x"));
+        assert_eq!(line("cursor").as_deref(), Some("cursor-agent --resume x"));
         assert!(ALL.iter().all(|profile| line(profile.agent.name()).is_some_and(|line| line.contains('x'))));
         assert_eq!(line("manual"), None);
     }

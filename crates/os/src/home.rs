@@ -118,6 +118,11 @@ impl Home {
         self.root.join("confirmed.json")
     }
 
+    /// When what was paused.
+    pub fn past_pauses(&self) -> PathBuf {
+        self.root.join("pauses.json")
+    }
+
     pub fn device(&self) -> PathBuf {
         self.root.join("device")
     }

@@ -1,7 +1,9 @@
 //! The archive: what was said, run and printed outlives its transcript, and nothing that must not be kept is in it.
 
 mod lasting;
+mod live;
 mod odd;
+mod reach;
 
 use std::fs;
 use std::path::PathBuf;
@@ -78,8 +80,10 @@ fn archived(env: &TestEnv, session: &str) -> String {
     let home = Home::new(env.home());
     let Some(kept) = cerberus_archive::find(&home, claude_code::AGENT, session).unwrap() else { return String::new() };
     let mut text = String::new();
-    for source in 0..kept.sources.len() {
-        cerberus_archive::lines(&home, &kept, source, &mut |line| text.push_str(&format!("{line}\n"))).unwrap();
+    let mut take = |line: &str| text.push_str(&format!("{line}\n"));
+    cerberus_archive::lines(&home, &kept, &mut take).unwrap();
+    for source in &kept.subagent_sources {
+        cerberus_archive::lines_of(&home, &kept, source, &mut take).unwrap();
     }
     text
 }

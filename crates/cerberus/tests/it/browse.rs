@@ -290,7 +290,7 @@ fn a_transcript_is_taken_from_where_it_was_imported_while_it_is_there() {
 }
 
 /// Runs the command with a program of this name on PATH, which prints where and how it was started.
-fn with_program(env: &TestEnv, name: &str, args: &[&str]) -> std::process::Output {
+pub fn with_program(env: &TestEnv, name: &str, args: &[&str]) -> std::process::Output {
     let bin = env.root().join("bin");
     fs::create_dir_all(&bin).unwrap();
     write_program(&bin.join(name), "#!/bin/sh\nprintf '%s\\n' \"$PWD\" \"$@\"\n");
@@ -339,6 +339,10 @@ fn a_session_goes_on_in_another_agent_with_a_handoff() {
         ("claude", "claude", &[]),
         ("gemini", "gemini", &["--prompt-interactive"]),
         ("opencode", "opencode", &["--prompt"]),
+        ("copilot", "copilot", &["--interactive"]),
+        ("qwen-code", "qwen", &["--prompt-interactive"]),
+        ("cline", "cline", &[]),
+        ("cursor", "cursor-agent", &[]),
     ] {
         let output = with_program(&env, program, &["resume", "20260120", "--in", agent]);
         let started = String::from_utf8(output.stdout).unwrap();

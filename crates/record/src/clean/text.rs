@@ -305,16 +305,25 @@ pub fn hyphenated(code: &str) -> String {
 /// `text` without the first occurrence of `removed`, ignoring line breaks and spaces. If it is not found, nothing of the
 /// text is kept, so that the words cannot survive.
 pub fn without_words(text: &str, removed: &str) -> String {
-    let is_shown = |c: char| !(c.is_whitespace() || is_hostile(c));
-    let shown: Vec<(usize, char)> = text.char_indices().filter(|(_, c)| is_shown(*c)).collect();
-    let wanted: Vec<char> = removed.chars().filter(|c| is_shown(*c)).collect();
-    if wanted.is_empty() {
+    if !removed.chars().any(is_shown) {
         return text.to_string();
     }
-    let at = shown.windows(wanted.len()).position(|window| window.iter().map(|(_, c)| c).eq(&wanted));
-    let Some(at) = at else { return String::new() };
+    text_without(text, removed).unwrap_or_default()
+}
+
+/// The same; `None` if the words are not there.
+pub fn text_without(text: &str, removed: &str) -> Option<String> {
+    let shown: Vec<(usize, char)> = text.char_indices().filter(|(_, c)| is_shown(*c)).collect();
+    let wanted: Vec<char> = removed.chars().filter(|c| is_shown(*c)).collect();
+    let first = *wanted.first()?;
+    let is_at = |window: &[(usize, char)]| window[0].1 == first && window.iter().map(|(_, c)| c).eq(&wanted);
+    let at = shown.windows(wanted.len()).position(is_at)?;
     let (start, (last, end)) = (shown[at].0, shown[at + wanted.len() - 1]);
-    format!("{}{}", &text[..start], &text[last + end.len_utf8()..])
+    Some(format!("{}{}", &text[..start], &text[last + end.len_utf8()..]))
+}
+
+fn is_shown(c: char) -> bool {
+    !(c.is_whitespace() || is_hostile(c))
 }
 
 /// Lower-case words of two letters or more, for comparing texts.

@@ -15,7 +15,7 @@ use cerberus_record::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::project::identity::Located;
-use crate::project::tracked;
+use crate::project::{past_pauses, tracked};
 
 /// At the top of a project, or of the main worktree of a linked one: nothing is stored for the project, and no brief is given in it.
 pub const OPT_OUT_FILE: &str = ".nocerberus";
@@ -184,11 +184,13 @@ pub fn pause(
             paused.projects.push(ProjectPause { project: located.project.clone(), pause: Pause { until } });
         }
     }
-    write(home, &paused)
+    write(home, &paused)?;
+    past_pauses::begin(home, now, scope_project(located, scope), until)
 }
 
 /// Lifts the pause of this project, or every pause.
 pub fn unpause(home: &Home, now: Timestamp, located: &Located, scope: PauseScope) -> io::Result<()> {
+    past_pauses::end(home, now, scope_project(located, scope))?;
     let mut paused = still_paused(home, now);
     paused.projects.retain(|known| known.project != located.project);
     if scope == PauseScope::Everywhere || (paused.everywhere.is_none() && paused.projects.is_empty()) {
@@ -198,6 +200,10 @@ pub fn unpause(home: &Home, now: Timestamp, located: &Located, scope: PauseScope
         };
     }
     write(home, &paused)
+}
+
+fn scope_project(located: &Located, scope: PauseScope) -> Option<&ProjectId> {
+    (scope == PauseScope::Project).then_some(&located.project)
 }
 
 /// The pauses that have not expired.
