@@ -6,6 +6,7 @@
 pub mod learn;
 pub mod limit;
 mod lines;
+mod merged;
 mod notes;
 pub mod question;
 pub mod recall;
@@ -16,3 +17,4 @@ pub mod subject;
 pub mod survey;
 pub mod usage;
 pub mod used;
+pub mod work;
