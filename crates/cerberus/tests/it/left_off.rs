@@ -108,9 +108,9 @@ fn a_file_that_was_read_since_does_not_hide_the_work_of_last_week() {
         env.start(session, "startup");
         ask(&env, session, &format!("Split the proxy for {session}"));
         match command {
-            Some(command) => env.hook(session, "PostToolUse", ran("t2", command, "COMMIT")),
+            Some(command) => drop(env.hook(session, "PostToolUse", ran("t2", command, "COMMIT"))),
             None => env.write_file(session, "t1", "internal/proxy.go", "x\n"),
-        };
+        }
         answer(&env, session, "The proxy is split.");
         end(&env, session);
     }
@@ -337,7 +337,7 @@ fn an_agent_that_asks_is_not_told_its_own_request() {
     agent.hook(&env, "other", "SessionStart", json!({"source": "startup"}));
     agent.hook(&env, "other", "UserPromptSubmit", json!({"prompt": "Tune the harp", "prompt_id": "1"}));
     let told = env.brief();
-    assert!(told.contains("last:Split the proxy into three parts") && !told.contains("xylophone"), "{told}");
+    assert!(told.contains("last:Split the proxy into three parts") && !told.contains("asked:Rename"), "{told}");
     assert!(told.contains("live:claude-code, 0m ago: Tune the harp") && !told.contains("asked:Tune"), "{told}");
     env.ok(&["record", "decision", "Keep the old driver"]);
     assert!(env.brief().contains("dec:"), "{}", env.brief());

@@ -425,7 +425,7 @@ fn live_sessions(store: &Store, sessions: &[SessionRow], question: &Question) ->
     // What was cut off in this window before its context was emptied is not at work.
     let is_here = |session: &SessionRow| match question.session {
         Some(asking) => question.source != StartSource::Startup && shares_window(session, asking),
-        None => session.process.is_none(),
+        None => question.source != StartSource::Startup || session.process.is_none(),
     };
     // A fork goes on with the conversation of its parent. So does an emptied context, whose window may be unknown.
     let goes_on = |asking: &SessionRow| match question.source {
