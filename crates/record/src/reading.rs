@@ -10,7 +10,7 @@ const READERS: &str = " [ ag awk basename bat cat cd cerberus cmp column comm cu
 const GIT_READERS: &str = " blame cat-file describe diff grep log ls-files ls-remote ls-tree merge-base name-rev reflog \
     rev-list rev-parse shortlog show show-ref status ";
 /// Without a name they list.
-const GIT_LISTS: &str = " branch remote stash tag worktree ";
+const GIT_LISTS: &str = " branch remote tag worktree ";
 const HUB_READERS: &str = " checks diff list status view ";
 /// Options by which a reader writes or starts something.
 const WRITING: [&str; 8] = ["-delete", "-exec", "-execdir", "-ok", "-okdir", "--in-place", "--exec", "--output"];
@@ -32,6 +32,7 @@ fn is_reader(simple: &Simple) -> bool {
     let mut plain = rest.iter().filter(|word| !word.starts_with('-')).copied();
     match first.rsplit('/').next().unwrap_or_default() {
         "git" => match plain.next() {
+            Some("stash") => matches!(plain.next(), Some("list" | "show")),
             Some(sub) if is_in(GIT_LISTS, sub) => plain.next().is_none_or(|name| matches!(name, "list" | "show")),
             sub => sub.is_some_and(|sub| is_in(GIT_READERS, sub)),
         },

@@ -103,6 +103,6 @@ mod tests {
         let edits = LiveSession { files, ..live("Fix the parser") };
         assert_eq!(item(&edits, now).code, "live:codex, 4m ago: Fix the parser; edits src/{a.rs, b.rs}");
         let long = item(&live(&"words without an end ".repeat(20)), now).code;
-        assert!(long.starts_with("live:codex, 4m ago: words without") && long.ends_with(" an…"), "{long}");
+        assert!(long.starts_with("live:codex, 4m ago: words without") && long.ends_with(" without…"), "{long}");
     }
 }

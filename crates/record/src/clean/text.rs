@@ -362,7 +362,7 @@ mod tests {
     fn an_excerpt_without_a_clause_ends_with_a_word() {
         for (text, max, expected) in [
             ("run it with --no-verify, because the hook is slow", 40, Some("run it with --no-verify…")),
-            ("no clause ends in here at all before it is too late", 30, Some("no clause ends in here at all…")),
+            ("no clause ends in here at all before it is too late", 30, Some("no clause ends in here at…")),
             ("nothing_ends_in_here_at_all_before_it_is_too_late", 30, None),
             ("終わりの印がひとつもない長い文はどこで切ってもかまわない", 10, Some("終わりの印がひと…")),
         ] {
