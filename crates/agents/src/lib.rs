@@ -91,6 +91,12 @@ pub fn context_size(agent: Agent, ending: &[u8]) -> Vec<StreamEvent> {
     ending.split(|byte| *byte == b'\n').flat_map(read).collect()
 }
 
+/// Whether a transcript that ends like this says that the user ended its last turn.
+pub fn was_interrupted(agent: Agent, ending: &[u8]) -> bool {
+    let Some(profile) = profile(agent) else { return false };
+    ending.rsplit(|byte| *byte == b'\n').find_map(profile.ends_turn).unwrap_or(false)
+}
+
 /// Whether [`context_size`] may find anything for this agent.
 pub fn tells_context_size(agent: Agent) -> bool {
     profile(agent).is_some_and(|profile| profile.shows_notice && profile.context.is_some())

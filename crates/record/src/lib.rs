@@ -36,6 +36,7 @@ pub mod path;
 pub mod private;
 pub mod project;
 pub mod quotation;
+pub mod reading;
 pub mod repository;
 pub mod runs;
 pub mod seed;

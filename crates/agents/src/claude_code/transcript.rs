@@ -12,6 +12,7 @@ use cerberus_record::event::{CompactStage, Event, Outcome};
 use cerberus_record::ours::without_handoff;
 use cerberus_record::source::MemorySource;
 use cerberus_record::time::Timestamp;
+use memchr::memmem;
 
 use super::line::{ClaudeLine, ClaudeMessage};
 use super::rewind::Rewinds;
@@ -324,6 +325,14 @@ fn outcome(is_error: bool, words: &str) -> Outcome {
         true if STOPPED.iter().any(|stopped| words.starts_with(stopped)) => Outcome::Interrupted,
         true => Outcome::Failed,
     }
+}
+
+/// Whether the user ended the turn with this line. Any other line of the conversation goes on with it.
+pub(super) fn ends_turn(line: &[u8]) -> Option<bool> {
+    let has = |part: &str| memmem::find(line, part.as_bytes()).is_some();
+    let is_own = has("\"type\":\"user\"") || has("\"type\":\"assistant\"");
+    // In somebody's words the quotation mark would be escaped.
+    (is_own && !has("\"isSidechain\":true")).then(|| has(":\"[Request interrupted by user"))
 }
 
 #[cfg(test)]

@@ -17,11 +17,12 @@ use cerberus_store::brief::in_between::MomentTold;
 use cerberus_store::brief::question::{Budget, Question};
 use cerberus_store::brief::recall::{self, Briefing, SummarizedSession};
 use cerberus_store::brief::usage::{self, ToldSessions};
+use cerberus_store::brief::work;
 use cerberus_store::browse::told::moment_words;
 use cerberus_store::same_project::joined::joined;
 use cerberus_store::sessions::find::Recent;
-use cerberus_store::sessions::recover;
-use cerberus_store::view::Store;
+use cerberus_store::sessions::{caller, recover};
+use cerberus_store::view::{SessionRow, Store, StoreError};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 use serde_json::json;
@@ -139,6 +140,7 @@ impl BriefArgs {
             Some(tokens) => Budget::of_all(tokens as usize),
             None => Budget::of_session(config.brief.session_tokens),
         };
+        let own = self.asking(store, context)?;
         let question = Question {
             now: context.clock.now,
             is_past: context.is_past,
@@ -149,16 +151,31 @@ impl BriefArgs {
             folders: &user_folders(),
             format: self.format.unwrap_or(config.summary.format()),
             reminder: config.brief.reminder,
-            session: None,
+            session: own.as_ref(),
         };
         let located = context.located();
-        let read = |store: &Store, recent| recall::brief(store, &located, &question, recent);
         let now = context.clock.now;
+        let read = |store: &Store, recent| {
+            let mut briefing = recall::brief(store, &located, &question, recent)?;
+            let unread = work::unread(store, &briefing.read, now)?;
+            briefing.brief.dropped.extend(unread);
+            Ok::<_, StoreError>(briefing)
+        };
         let recent = Recent::read(store, &located, now)?;
         store.make_digests(&recent.joined.ids);
         let surroundings = Surroundings::new(&|name| std::env::var_os(name), located.root.clone());
         let briefing = recover::with_recovered(&context.home, &context.clock, store, &surroundings, recent, read)?;
         Ok((briefing?, budget))
+    }
+
+    /// The session whose agent asks, which is in the middle of a turn. An emptied context is told of itself.
+    fn asking(&self, store: &Store, context: &Context) -> Result<Option<SessionRow>> {
+        let now = context.clock.now;
+        let Some(row) = caller::own_session(store)?.filter(|_| self.source != StartSource::Clear) else {
+            return Ok(None);
+        };
+        let Some(own) = store.sessions_at(&[row], now)?.pop() else { return Ok(None) };
+        Ok(store.unanswered_prompt(&own, now)?.map(|_| own))
     }
 
     fn has_prompt(&self) -> bool {

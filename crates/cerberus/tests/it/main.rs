@@ -35,6 +35,7 @@ mod json;
 mod kill;
 mod layers;
 mod learn;
+mod left_off;
 mod lifecycle;
 #[cfg(feature = "loop")]
 mod loops;
@@ -62,6 +63,7 @@ mod secrets;
 mod security;
 mod seeds;
 mod simulation;
+mod skill;
 mod statusline;
 mod style;
 mod summary;

@@ -191,10 +191,10 @@ fn quotes(
     budget_tokens: usize,
     dropped: &mut Vec<DroppedLine>,
 ) -> Vec<BriefLine> {
-    let of =
-        |is: fn(&BriefLine) -> bool| items.iter().filter(move |item| is(item)).map(|item| item.text.as_str()).collect();
-    let told =
-        stopped::ToldElsewhere { interrupted: of(fit::is_interrupted), open: of(|item| item.section == Section::Next) };
+    let interrupted = items.iter().filter(|item| fit::is_interrupted(item));
+    let interrupted = interrupted.map(|item| (item.session.as_ref(), item.told())).collect();
+    let open = items.iter().filter(|item| item.section == Section::Next).map(|item| item.text.as_str()).collect();
+    let told = stopped::ToldElsewhere { interrupted, open };
     stopped::items(turns, request.now, budget_tokens, &told, dropped)
 }
 

@@ -76,7 +76,7 @@ pub fn answer(
         Trigger::Start(source) => at_start(home, clock, folders, surroundings, pending, *source, capabilities),
         Trigger::Prompt(text) => on_prompt(home, clock, folders, surroundings, pending, text, capabilities),
         Trigger::Failed(failure) => on_failure(home, clock, pending, failure),
-        Trigger::Stop => {
+        Trigger::Stop | Trigger::CutOff => {
             let mut store = fold::open_in_hook(home)?;
             if let Some(session) = store.agent_session(pending.agent, &pending.session, clock.now)? {
                 let mut recorder = Recorder::journal(home, clock, &mut store);

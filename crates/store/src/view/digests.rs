@@ -231,7 +231,7 @@ mod tests {
                 store
                     .turns(
                         &sessions.iter().rev().collect::<Vec<_>>(),
-                        |_| cerberus_recall::brief::stopped::WorkDone::Talk,
+                        |_| Ok(cerberus_recall::brief::stopped::WorkDone::Talk),
                         now
                     )
                     .unwrap()

@@ -303,7 +303,7 @@ impl Store {
     pub fn reports(&self, projects: &[ProjectId], since: Timestamp, now: Timestamp) -> Result<Vec<ToolReport>> {
         let sql =
             "SELECT s.project, fact.at, fact.kind, code, text, fact.path, reference, severity, custom_key, s.branch,
-            s.id, why FROM fact INDEXED BY fact_reported JOIN session s ON s.row = fact.session
+            s.id, why, s.device IS NOT NULL FROM fact INDEXED BY fact_reported JOIN session s ON s.row = fact.session
             WHERE fact.kind IN ('pull_request', 'step') AND fact.at > ?1 AND fact.at <= ?2
             ORDER BY fact.at DESC, fact.row DESC LIMIT ?3";
         let limits = params![since.millis(), now.millis(), REPORTS_MAX];
@@ -313,7 +313,8 @@ impl Store {
                 return Ok(None);
             }
             let (branch, session) = (row.get(9)?, SessionId::new(row.get_ref(10)?.as_str()?));
-            Ok(Some(ToolReport { branch, fact: fact_row(row)?, session, at: time(row, 1)? }))
+            let is_elsewhere = row.get(12)?;
+            Ok(Some(ToolReport { branch, fact: fact_row(row)?, session, at: time(row, 1)?, is_elsewhere }))
         };
         Ok(self.rows(sql, limits, read)?.into_iter().flatten().collect())
     }

@@ -71,10 +71,21 @@ fn what_repeats_a_quote_gives_way_to_something_new() {
 #[test]
 fn another_line_may_tell_the_request() {
     let turns = [turn("a", 0, "Wait for it", "")];
-    let interrupted = ToldElsewhere { interrupted: vec!["Wait for it; Bash: sleep"], ..ToldElsewhere::default() };
-    assert_eq!(items(&turns, turns[0].at, 400, &interrupted, &mut Vec::new()), []);
+    let beside = |turns: &[Quotable], text: &'static str, dropped: &mut Vec<DroppedLine>| -> Vec<String> {
+        let told =
+            ToldElsewhere { interrupted: vec![(Some(&turns[0].session), text.into())], ..ToldElsewhere::default() };
+        items(turns, turns[0].at, 400, &told, dropped).into_iter().map(|item| item.code).collect()
+    };
+    let mut dropped = Vec::new();
+    assert_eq!(beside(&turns, "Wait for it; Bash: sleep", &mut dropped), [""; 0]);
+    assert_eq!(dropped[0].code, "asked:Wait for it");
     assert_eq!(told(&turns, 400), ["last:Wait for it"]);
     assert_eq!(told(&[], 400), [""; 0]);
+    let longer = [turn("a", 0, "Wait for it. Then write the report about the whole week.", "")];
+    assert_eq!(
+        beside(&longer, "Wait for it. Then write…", &mut dropped),
+        ["last:Then write the report about the whole week."]
+    );
 }
 
 #[test]
