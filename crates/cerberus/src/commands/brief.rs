@@ -92,7 +92,7 @@ impl BriefArgs {
 
     pub fn run(self, context: &Context) -> Result<()> {
         let store = context.store()?.short_lived();
-        let (briefing, budget) = self.briefing_from(&store, context)?;
+        let (briefing, budget) = self.briefing_from(&store, context, None)?;
         store.close();
         if context.json {
             render::json(&as_json(&briefing, budget.both_tokens));
@@ -130,17 +130,28 @@ impl BriefArgs {
     }
 
     pub fn briefing(&self, context: &Context) -> Result<Briefing> {
-        Ok(self.briefing_from(&context.store()?, context)?.0)
+        Ok(self.briefing_from(&context.store()?, context, None)?.0)
     }
 
-    fn briefing_from(&self, store: &Store, context: &Context) -> Result<(Briefing, Budget)> {
+    /// For an agent that asks in its session: that one has left nothing to it.
+    pub fn briefing_in_session(&self, context: &Context) -> Result<Briefing> {
+        let store = context.store()?;
+        let own = asking(&store, context)?;
+        Ok(self.briefing_from(&store, context, own.as_ref())?.0)
+    }
+
+    fn briefing_from(
+        &self,
+        store: &Store,
+        context: &Context,
+        session: Option<&SessionRow>,
+    ) -> Result<(Briefing, Budget)> {
         let config = context.config()?;
         let prompt = self.prompt_text()?;
         let budget = match self.budget {
             Some(tokens) => Budget::of_all(tokens as usize),
             None => Budget::of_session(config.brief.session_tokens),
         };
-        let own = self.asking(store, context)?;
         let question = Question {
             now: context.clock.now,
             is_past: context.is_past,
@@ -151,7 +162,7 @@ impl BriefArgs {
             folders: &user_folders(),
             format: self.format.unwrap_or(config.summary.format()),
             reminder: config.brief.reminder,
-            session: own.as_ref(),
+            session,
         };
         let located = context.located();
         let now = context.clock.now;
@@ -168,16 +179,6 @@ impl BriefArgs {
         Ok((briefing?, budget))
     }
 
-    /// The session whose agent asks, which is in the middle of a turn. An emptied context is told of itself.
-    fn asking(&self, store: &Store, context: &Context) -> Result<Option<SessionRow>> {
-        let now = context.clock.now;
-        let Some(row) = caller::own_session(store)?.filter(|_| self.source != StartSource::Clear) else {
-            return Ok(None);
-        };
-        let Some(own) = store.sessions_at(&[row], now)?.pop() else { return Ok(None) };
-        Ok(store.unanswered_prompt(&own, now)?.map(|_| own))
-    }
-
     fn has_prompt(&self) -> bool {
         self.prompt.is_some() || self.prompt_file.is_some()
     }
@@ -188,6 +189,14 @@ impl BriefArgs {
         let read = file.with_context(|| format!("cannot read {}", path.display()));
         Ok(Some(String::from_utf8_lossy(&read.hint("pass an existing text file to --prompt-file")?).into_owned()))
     }
+}
+
+/// The session whose agent asks, in the middle of a turn.
+fn asking(store: &Store, context: &Context) -> Result<Option<SessionRow>> {
+    let now = context.clock.now;
+    let Some(row) = caller::own_session(store)? else { return Ok(None) };
+    let Some(own) = store.sessions_at(&[row], now)?.pop() else { return Ok(None) };
+    Ok(store.unanswered_prompt(&own, now)?.map(|_| own))
 }
 
 #[derive(Serialize)]

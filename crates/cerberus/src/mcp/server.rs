@@ -41,7 +41,7 @@ impl Server {
     }
 
     fn brief(&self) -> crate::failure::Result<String> {
-        let briefing = BriefArgs::for_start(None).briefing(&self.context.now_again())?;
+        let briefing = BriefArgs::for_start(None).briefing_in_session(&self.context.now_again())?;
         Ok(briefing.brief.text)
     }
 }

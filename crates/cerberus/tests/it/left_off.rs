@@ -5,6 +5,7 @@ use std::path::Path;
 use cerberus_testkit::env::TestEnv;
 use serde_json::{Value, json};
 
+use crate::doors::mcp;
 use crate::env;
 use crate::lifecycle::Agent;
 
@@ -325,22 +326,21 @@ fn a_session_that_its_user_interrupted_is_not_at_work() {
 #[test]
 fn an_agent_that_asks_is_not_told_its_own_request() {
     let env = env();
-    env.start("work", "startup");
-    ask(&env, "work", "Split the proxy into three parts");
-    env.write_file("work", "t1", "internal/proxy.go", "x\n");
-    answer(&env, "work", "The proxy is split.");
-    end(&env, "work");
-    // The process of this session is the one that runs the command below.
-    env.start("own", "startup");
-    ask(&env, "own", "Rename the xylophone driver");
+    let mut past = Agent::start(&env);
+    past.hook(&env, "work", "SessionStart", json!({"source": "startup"}));
+    past.hook(&env, "work", "UserPromptSubmit", json!({"prompt": "Split the proxy into three parts", "prompt_id": "1"}));
+    past.hook(&env, "work", "Stop", json!({"last_assistant_message": "The proxy is split."}));
+    past.hook(&env, "work", "SessionEnd", json!({"reason": "exit"}));
+    past.kill();
     let mut agent = Agent::start(&env);
     agent.hook(&env, "other", "SessionStart", json!({"source": "startup"}));
     agent.hook(&env, "other", "UserPromptSubmit", json!({"prompt": "Tune the harp", "prompt_id": "1"}));
-    let told = env.brief();
-    assert!(told.contains("last:Split the proxy into three parts") && !told.contains("asked:Rename"), "{told}");
+    // The process of this session is the one that starts the server below.
+    env.start("own", "startup");
+    ask(&env, "own", "Rename the xylophone driver");
+    let told = mcp(&env, &[("session_context", json!({}))]);
+    assert!(told.contains("asked:Split the proxy into three parts") && !told.contains("Rename"), "{told}");
     assert!(told.contains("live:claude-code, 0m ago: Tune the harp") && !told.contains("asked:Tune"), "{told}");
-    env.ok(&["record", "decision", "Keep the old driver"]);
-    assert!(env.brief().contains("dec:"), "{}", env.brief());
     agent.kill();
 }
 

@@ -40,8 +40,9 @@ pub(super) fn edited_last(
         // Of several functions of one edit, the first.
         let functions = carried.facts.iter().rev().filter(of_file);
         let Some(last) = functions.max_by_key(|known| (known.at, known.event)) else { continue };
-        // The last edit may be of no function.
-        if found.first().is_some_and(|(edited, at)| at.is_none() && (edited.at, edited.event) > (last.at, last.event)) {
+        // What was edited last is gone.
+        let is_gone = |edited: &EditedLine| edited.line as usize > source.lines().count();
+        if found.first().is_some_and(|(edited, _)| is_gone(edited) && (edited.at, edited.event) > (last.at, last.event)) {
             continue;
         }
         let function = last.fact.text.clone();

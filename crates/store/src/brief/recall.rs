@@ -419,25 +419,23 @@ fn continued(store: &Store, sessions: &[SessionRow], question: &Question) -> vie
 }
 
 /// The sessions that are in the middle of a turn in another window than the one that asks: what they say is not finished.
-/// If nobody knows who asks, those whose program is known to run.
+/// Whoever asks from outside is told of all alike.
 fn live_sessions(store: &Store, sessions: &[SessionRow], question: &Question) -> view::Result<Vec<LiveSession>> {
     let mut found = Vec::new();
     // Everything includes what is not finished.
     if question.budget.session_tokens == usize::MAX {
         return Ok(found);
     }
+    let Some(asking) = question.session else { return Ok(found) };
     // What was cut off in this window before its context was emptied is not at work.
-    let is_here = |session: &SessionRow| match question.session {
-        Some(asking) => question.source != StartSource::Startup && shares_window(session, asking),
-        None => question.source != StartSource::Startup || session.process.is_none(),
-    };
+    let is_here = |session: &SessionRow| question.source != StartSource::Startup && shares_window(session, asking);
     // A fork goes on with the conversation of its parent. So does an emptied context, whose window may be unknown.
-    let goes_on = |asking: &SessionRow| match question.source {
+    let goes_on = match question.source {
         StartSource::Fork => true,
         StartSource::Clear => asking.process.is_none(),
         StartSource::Startup | StartSource::Resume | StartSource::Compact => false,
     };
-    let parent = question.session.filter(|asking| goes_on(asking)).and_then(|own| parent(sessions, own));
+    let parent = Some(asking).filter(|_| goes_on).and_then(|own| parent(sessions, own));
     let is_parent = |session: &SessionRow| parent.is_some_and(|parent| parent.row == session.row);
     let is_meant = |session: &&SessionRow| !question.is_from(session) && !is_here(session) && !is_parent(session);
     let others = sessions.iter().filter(is_meant).filter(|session| is_running(session, question.now));

@@ -111,8 +111,8 @@ const EXPECTED: [&str; 6] = [
     "next:interrupted:Yes, add the mutex",
     "block:test:TestStopTwice",
     "next:Add a mutex around Stop and Wait",
-    "impl:internal/supervisor.go:3 Supervisor.Stop",
-    "impl:internal/proxy.go:3 Proxy.Forward",
+    "impl:internal/supervisor.go:3 Stop",
+    "impl:internal/proxy.go:3 Forward",
 ];
 
 /// Tells the story. Returns what the second session was told.

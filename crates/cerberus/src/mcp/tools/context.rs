@@ -40,7 +40,7 @@ impl ToolParameters for SessionContext {
     fn call(self, context: &Context) -> Result<ContextAnswer> {
         // Limited to the length of a prompt.
         let query = self.query.map(|query| context.home.cleaner().clean(query, Keep::PROMPT).to_string());
-        let briefing = BriefArgs::for_start(query).briefing(context)?;
+        let briefing = BriefArgs::for_start(query).briefing_in_session(context)?;
         let brief = briefing.brief;
         Ok(ContextAnswer {
             project: briefing.project,
