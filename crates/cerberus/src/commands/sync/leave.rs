@@ -55,8 +55,9 @@ pub struct RotateRecovery {
 
 /// Resolve a fork: this device's history counts, confirmed with the recovery code
 ///
-/// Type it on a device that you trust. Then remove the device that wrote the other history. If the code was made in the
-/// other history, that one counts.
+/// Type it on a device that you trust. Then remove the device that wrote the other history.
+///
+/// If the code was made in the other history, that one counts.
 #[derive(clap::Args)]
 pub struct Settle {
     /// The recovery code; `-` reads it from standard input
