@@ -19,12 +19,12 @@ SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || 
 export SOURCE_DATE_EPOCH
 
 # tool COMMAND CRATE VERSION: installs a program from crates.io into .cache/tools, and puts that on PATH. Without
-# optimisation, because building it takes longer than anything it does here.
+# optimisation and debug information, because building it takes longer than anything it does here.
 tool() {
   export PATH="$PWD/.cache/tools/bin:$PATH"
   command -v "$1" >/dev/null && return
   printf 'installing %s %s\n' "$2" "$3" >&2
-  cargo install --quiet --locked --debug --root .cache/tools "$2" --version "$3" >&2
+  CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --locked --debug --root .cache/tools "$2" --version "$3" >&2
 }
 
 # host: the target of this machine, with a C library that is linked in.

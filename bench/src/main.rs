@@ -89,7 +89,8 @@ Benchmarks:
   quotes    fits which sentences a brief quotes, and scores them on people left out (--data with gold.jsonl)
   rank      fits which files a brief names first, and scores them on people left out (--data)
   reader    what a model knows that read a brief, nothing, or something else of the same length (--data with gold.jsonl,
-            --endpoint URL; --model NAME; --gold FILE; --answers FILE keeps answers; --peer DIR: texts of another program)
+            --endpoint URL; --model NAME; --gold FILE; --answers FILE keeps answers; --jobs N at once; --moments N: only
+            so many, of as many people as possible; --peer DIR: texts of another program)
   tasks     what an agent gets done in twelve small tasks that are interrupted: without memory, with its own files, with
             Cerberus (--agent claude|codex|gemini and its key in the environment; --runs N; --task NAME; --model NAME, or
             `scripted` or `contrary` for a model that is none; --answers FILE keeps results)
@@ -105,7 +106,7 @@ Options:
   --data PATH     your own labelled prompts, or a folder of transcripts, labelled texts or consecutive sessions
   --answers PATH  what a model quoted, for `said`; where answers and results are kept, for `reader` and `tasks`
   --sessions PATH a folder of transcripts, for `secrets` and `peers`
-  --endpoint URL, --gold FILE, --peer DIR   for `reader`
+  --endpoint URL, --gold FILE, --peer DIR, --jobs NUMBER, --moments NUMBER   for `reader`
   --agent NAME, --runs NUMBER, --task NAME  for `tasks`
   --model NAME    for `reader` and `tasks`
   --seed NUMBER   another set of generated attacks, for `secrets`; another sample, for the sheet of `moments`
@@ -238,6 +239,14 @@ fn arguments(given: impl Iterator<Item = String>) -> Result<Arguments> {
             "--answers" => arguments.reader.answers = Some(path()?),
             "--gold" => arguments.reader.gold = Some(path()?),
             "--peer" => arguments.reader.peer = Some(path()?),
+            "--jobs" => {
+                let jobs = path()?;
+                arguments.reader.jobs = Some(jobs.to_string_lossy().parse().context("--jobs needs a number")?);
+            }
+            "--moments" => {
+                let moments = path()?;
+                arguments.reader.moments = Some(moments.to_string_lossy().parse().context("--moments needs a number")?);
+            }
             "--endpoint" => arguments.reader.endpoint = Some(path()?.to_string_lossy().into_owned()),
             "--model" => arguments.reader.model = Some(path()?.to_string_lossy().into_owned()),
             "--agent" => arguments.tasks.agent = Some(path()?.to_string_lossy().into_owned()),

@@ -122,7 +122,7 @@ fn sweeping(scratch: &Scratch, now: Timestamp) -> Result<()> {
     say(&format!("opening the view without it: {start:.3} ms; with it {:.2} x", (start + sweep) / start))
 }
 
-/// Writes and folds this many sessions with the engine.
+/// Writes and folds this many sessions with the store.
 fn fill(scratch: &Scratch, home: &std::path::Path, sessions: usize, now: Timestamp) -> Result<()> {
     let home = Home::new(home.to_path_buf());
     let location = identity::locate(&scratch.repo()).location(&BUILT_IN);

@@ -70,12 +70,13 @@ fn play_all(players: &Table, plays: &[Task], runs: usize, answers: &mut Answers)
             // None always comes first.
             arms.rotate_left((run + number) % Arm::ALL.len());
             for arm in arms {
-                let key = format!("{agent}, {:?}, {}, run {}", players.model, task.name, run + 1);
-                let result = match answers.get(&key, arm.name()) {
+                let of = format!("{agent}, {:?}, {}, run {}", players.model, task.name, run + 1);
+                let key = format!("{of}, {}", arm.name());
+                let result = match answers.get(&key) {
                     Some(known) => serde_json::from_str(known)?,
                     None => {
                         let result = play(players, task, arm).map_err(|failed| anyhow!(failed))?;
-                        answers.add(&key, arm.name(), serde_json::to_string(&result)?)?;
+                        answers.add(&key, &of, serde_json::to_string(&result)?)?;
                         result
                     }
                 };

@@ -76,7 +76,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// The table as it stands in core.
+/// The table as it stands in `record`.
 fn table(counts: &Counts) -> String {
     counts.iter().map(line).collect::<Vec<_>>().join("\n")
 }
@@ -114,9 +114,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_in_core_follows_from_the_counts() {
-        let core = include_str!("../../../crates/record/src/clean/secret/pairs.rs");
-        let rows: Vec<&str> = core.lines().filter(|line| line.starts_with("    [")).collect();
+    fn the_table_in_record_follows_from_the_counts() {
+        let code = include_str!("../../../crates/record/src/clean/secret/pairs.rs");
+        let rows: Vec<&str> = code.lines().filter(|line| line.starts_with("    [")).collect();
         assert_eq!(table(&read(COUNTS).unwrap()), rows.join("\n"));
     }
 }

@@ -42,7 +42,7 @@ enum PeerHooks {
 
 const BUN: &str = "node_modules/@oven/bun-linux-x64/bin/bun";
 
-const PEERS: [Peer; 4] = [
+const PEERS: [Peer; 3] = [
     Peer {
         name: "deja-vu",
         packages: &[],
@@ -81,16 +81,6 @@ const PEERS: [Peer; 4] = [
         in_home: &[],
         variables: &[],
         hooks: PeerHooks::Plugin("node_modules/context-mode", "hooks/hooks.json"),
-        past: None,
-    },
-    Peer {
-        name: "agentmemory",
-        packages: &["@agentmemory/agentmemory@0.9.29"],
-        unpacked: None,
-        programs: &[],
-        in_home: &[],
-        variables: &[],
-        hooks: PeerHooks::Plugin("node_modules/@agentmemory/agentmemory/plugin", "hooks/hooks.json"),
         past: None,
     },
 ];

@@ -1,4 +1,4 @@
-//! What the engine knows about each file at every start of a session, and which of them the session then edits.
+//! What is known about each file at every start of a session, and which of them the session then edits.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Fits and checks the weights that rank files. Every figure leaves out the person it is about.
 //!
-//! You bring consecutive sessions, as for `continuity`. At every start of a session, the engine collects what it knows
+//! You bring consecutive sessions, as for `continuity`. At every start of a session, `cerberus` collects what it knows
 //! about each file, without and with the first prompt. The weights are fitted on all other people, for both cases at
 //! once, and the order is scored on the one left out: the share of the files that the session edits that are among the
 //! first ten. The last lines are the weights fitted on everybody, which is what ships.

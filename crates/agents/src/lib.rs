@@ -91,6 +91,12 @@ pub fn context_size(agent: Agent, ending: &[u8]) -> Vec<StreamEvent> {
     ending.split(|byte| *byte == b'\n').flat_map(read).collect()
 }
 
+/// Whether a transcript that ends like this says that the user ended its last turn.
+pub fn was_interrupted(agent: Agent, ending: &[u8]) -> bool {
+    let Some(profile) = profile(agent) else { return false };
+    ending.rsplit(|byte| *byte == b'\n').find_map(profile.ends_turn).unwrap_or(false)
+}
+
 /// Whether [`context_size`] may find anything for this agent.
 pub fn tells_context_size(agent: Agent) -> bool {
     profile(agent).is_some_and(|profile| profile.shows_notice && profile.context.is_some())
@@ -284,6 +290,9 @@ mod tests {
         assert_eq!(line("copilot").as_deref(), Some("copilot --resume=x"));
         assert_eq!(line("opencode").as_deref(), Some("opencode --session x"));
         assert_eq!(line("cline").as_deref(), Some("cline --id x"));
+        assert_eq!(line("gemini").as_deref(), Some("gemini --resume x"));
+        assert_eq!(line("qwen-code").as_deref(), Some("qwen --resume x"));
+        assert_eq!(line("cursor").as_deref(), Some("cursor-agent --resume x"));
         assert!(ALL.iter().all(|profile| line(profile.agent.name()).is_some_and(|line| line.contains('x'))));
         assert_eq!(line("manual"), None);
     }

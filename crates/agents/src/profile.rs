@@ -40,6 +40,8 @@ pub struct Profile {
     pub(crate) transcript: Option<TranscriptFormat>,
     /// What a line of the transcript contains if it says who sent a prompt; empty if no line says that.
     pub prompt_lines: &'static [&'static str],
+    /// Whether a line of the transcript says that the user ended the turn; `None` if it is not about that.
+    pub(crate) ends_turn: fn(line: &[u8]) -> Option<bool>,
     /// Whether the hook's environment says that a program runs the session with this id.
     pub(crate) is_headless: IsHeadless,
     /// The hook output that passes the context to the model; `None` if the host accepts no context.
@@ -90,6 +92,7 @@ impl Profile {
         is_sender: |_| false,
         transcript: None,
         prompt_lines: &[],
+        ends_turn: |_| None,
         is_headless: |_, _| false,
         reply: |_, _| None,
         refuse: |_, _| None,

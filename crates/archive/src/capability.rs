@@ -11,13 +11,14 @@ use cerberus_os::home::Home;
 use cerberus_os::{failures, platform};
 use cerberus_recall::forget::ForgetRequest;
 use cerberus_record::clean::secret::kinds_of;
+use cerberus_record::memory::Evidence;
 use cerberus_store::capability::{Capability, CapabilityError, Finding};
 use cerberus_store::summary::detached::{FLAG, command};
 use cerberus_store::view::Store;
 
 use crate::error::ArchiveError;
 use crate::segment::lock;
-use crate::{elsewhere, erase};
+use crate::{elsewhere, erase, secrets};
 
 pub struct ArchiveCapability;
 
@@ -35,22 +36,30 @@ impl Capability for ArchiveCapability {
         erase::forget(home, request).map_err(io::Error::other)
     }
 
+    fn count_conversations(&self, home: &Home, request: &ForgetRequest) -> io::Result<usize> {
+        Ok(erase::count(home, request)?)
+    }
+
+    fn forget_words(&self, home: &Home, said: &[&Evidence]) -> io::Result<()> {
+        Ok(erase::forget_words(home, said)?)
+    }
+
     fn forgotten_elsewhere(&self, home: &Home, store: &Store) -> Result<(), CapabilityError> {
         Ok(elsewhere::forget(home, store)?)
     }
 
     fn secrets(&self, home: &Home, _here: &Path) -> Result<Vec<Finding>, CapabilityError> {
         let mut found = Vec::new();
-        erase::secrets(home, &mut |number, offset, clean, line| {
+        secrets::secrets(home, &mut |name, offset, clean, line| {
             let kinds = kinds_of(clean, line);
-            found.push(Finding { file: format!("archive/{number:08}.segment"), at: format!("byte {offset}"), kinds });
+            found.push(Finding { file: format!("archive/{name}"), at: format!("byte {offset}"), kinds });
         })?;
         found.dedup();
         Ok(found)
     }
 
     fn remove_secrets(&self, home: &Home, _here: &Path) -> Result<(), CapabilityError> {
-        Ok(erase::remove_secrets(home)?)
+        Ok(secrets::remove_secrets(home)?)
     }
 }
 

@@ -16,8 +16,18 @@ pub struct Conversation {
     pub root: String,
     pub first_at: Option<Timestamp>,
     pub last_at: Option<Timestamp>,
-    /// The transcripts it was read from: the session's own first, then those of its subagents.
-    pub sources: Vec<PathBuf>,
+    /// The session's own transcript, the newest first if it was read from several places.
+    pub own_sources: Vec<PathBuf>,
+    /// How many of those have the end of the conversation.
+    pub complete_sources: usize,
+    /// The transcripts of its subagents.
+    pub subagent_sources: Vec<PathBuf>,
     /// The size of the cleaned lines.
     pub text_bytes: u64,
+}
+
+impl Conversation {
+    pub fn sources(&self) -> impl Iterator<Item = &PathBuf> {
+        self.own_sources.iter().chain(&self.subagent_sources)
+    }
 }

@@ -13,11 +13,12 @@ use cerberus_store::journal::{self, JournalLine};
 use cerberus_store::view::Store;
 use serde::{Deserialize, Serialize};
 
-use crate::erase::{remove_lines, words};
+use crate::erase::remove_lines;
 use crate::error::ArchiveError;
 use crate::index::ArchiveIndex;
 use crate::segment::lock;
 use crate::segment::{BlockHead, segments};
+use crate::words::words;
 
 /// More than a list of periods has.
 const APPLIED_BYTES_MAX: u64 = 16 * 1024 * 1024;

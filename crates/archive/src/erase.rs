@@ -1,25 +1,27 @@
 //! Removing from the archive. Every block is read; what is left of a segment replaces it, and the index is made anew
 //! from what is left, so that nothing of what was removed stays in any byte.
 
-use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::io;
+use std::path::PathBuf;
 
 use cerberus_agents::conversation::{parts, time_of};
 use cerberus_os::fault;
 use cerberus_os::home::Home;
 use cerberus_recall::forget::ForgetRequest;
-use cerberus_record::clean::Cleaner;
+use cerberus_record::id::fnv1a;
+use cerberus_record::memory::Evidence;
 use cerberus_record::time::Timestamp;
 use serde_json::Value;
 
 use crate::error::ArchiveError;
-use crate::escapes::{remove_escapes, without_escapes};
 use crate::index::{self, ArchiveIndex, is_damage, referred};
 use crate::reached::{self, Reached};
 use crate::segment::lock;
 use crate::segment::{Block, BlockHead, FoundBlock, each_block, segments};
 use crate::terms::line_hash;
+use crate::words::{without, words};
 use crate::write::stored_bytes;
 
 /// What happens to a line: `None` removes it.
@@ -28,24 +30,68 @@ type Change<'c> = dyn Fn(&BlockHead, Option<Timestamp>, &str) -> Option<String> 
 /// Removes what a request covers. The caller holds the lock of the archive.
 pub fn forget(home: &Home, request: &ForgetRequest) -> Result<(), ArchiveError> {
     match request {
-        ForgetRequest::Sessions(names) | ForgetRequest::Expired(names) => {
-            rewrite_held(home, &|head| names.contains(&(head.agent, head.session.clone())), &unchanged, None)
-        }
-        ForgetRequest::Projects { ids, .. } => {
-            rewrite_held(home, &|head| ids.contains(&head.project), &unchanged, None)
-        }
-        ForgetRequest::Between(since, until) => {
-            let change = |_: &BlockHead, at: Option<Timestamp>, line: &str| {
-                let is_meant = at.is_some_and(|at| (*since..*until).contains(&at));
-                (!is_meant).then(|| line.to_string())
+        ForgetRequest::Between(..) => {
+            let change = |head: &BlockHead, at: Option<Timestamp>, line: &str| {
+                (!is_meant(request, head, at, line)).then(|| line.to_string())
             };
             rewrite_held(home, &|_| false, &change, Some(reached(home)?))
         }
-        ForgetRequest::Paths(paths) => remove_lines(home, &|_| false, &|head, _, line| {
-            paths.projects.contains(&head.project)
-                && paths.are_named_in(&words(line).replace(&format!("{}/", head.root), ""))
-        }),
+        ForgetRequest::Paths(_) => remove_lines(home, &|_| false, &|head, at, line| is_meant(request, head, at, line)),
+        _ => rewrite_held(home, &|head| is_whole(request, head), &unchanged, None),
     }
+}
+
+/// Whether a request covers everything of a block.
+fn is_whole(request: &ForgetRequest, head: &BlockHead) -> bool {
+    match request {
+        ForgetRequest::Sessions(names) | ForgetRequest::Expired(names) => {
+            names.contains(&(head.agent, head.session.clone()))
+        }
+        ForgetRequest::Projects { ids, .. } => ids.contains(&head.project),
+        ForgetRequest::Between(..) | ForgetRequest::Paths(_) => false,
+    }
+}
+
+/// Whether it covers a line.
+fn is_meant(request: &ForgetRequest, head: &BlockHead, at: Option<Timestamp>, line: &str) -> bool {
+    match request {
+        ForgetRequest::Between(since, until) => at.is_some_and(|at| (*since..*until).contains(&at)),
+        ForgetRequest::Paths(paths) => {
+            let words = || words(line).replace(&format!("{}/", head.root), "");
+            paths.projects.contains(&head.project) && paths.are_named_in(&words())
+        }
+        _ => false,
+    }
+}
+
+/// Of how many conversations a request removes something.
+pub fn count(home: &Home, request: &ForgetRequest) -> Result<usize, ArchiveError> {
+    let mut found = HashSet::new();
+    each_line(home, &|_| false, &mut |head, at, line| {
+        let name = (head.agent, head.session.clone());
+        if !found.contains(&name) && (is_whole(request, head) || is_meant(request, head, at, line)) {
+            found.insert(name);
+        }
+    })?;
+    Ok(found.len())
+}
+
+/// Removes words that the user said from the sessions in which they said them, and from the lines that forks have of those.
+/// The caller holds the lock.
+pub fn forget_words(home: &Home, said: &[&Evidence]) -> Result<(), ArchiveError> {
+    let mut meant: HashSet<u64> = HashSet::new();
+    each_line(home, &|_| false, &mut |head, _, line| {
+        let of_session = |one: &&&Evidence| *one.agent == *head.agent.name() && *one.session == *head.session;
+        if said.iter().filter(of_session).any(|one| without(line, &one.text).is_some()) {
+            meant.insert(line_hash(line));
+        }
+    })?;
+    let change = |_: &BlockHead, _: Option<Timestamp>, line: &str| {
+        let is_meant = meant.contains(&line_hash(line));
+        let said = said.iter().filter(|_| is_meant);
+        Some(said.fold(line.to_string(), |line, one| without(&line, &one.text).unwrap_or(line)))
+    };
+    rewrite_held(home, &|_| false, &change, Some(reached(home)?))
 }
 
 /// Removes whole blocks, and lines of others, with what the calls in these lines answered. The caller holds the lock.
@@ -54,18 +100,39 @@ pub fn remove_lines(
     is_removed: &dyn Fn(&BlockHead) -> bool,
     is_meant: &dyn Fn(&BlockHead, Option<Timestamp>, &str) -> bool,
 ) -> Result<(), ArchiveError> {
-    let calls: RefCell<HashSet<(String, String)>> = RefCell::default();
-    let change = |head: &BlockHead, at: Option<Timestamp>, line: &str| {
-        let value = serde_json::from_slice::<Value>(line.as_bytes()).unwrap_or_default();
-        let named = parts(&value).into_iter().filter_map(|part| part.call);
-        let named: Vec<(String, String)> = named.map(|call| (head.session.clone(), call)).collect();
-        let is_meant = is_meant(head, at, line) || named.iter().any(|call| calls.borrow().contains(call));
-        if is_meant {
-            calls.borrow_mut().extend(named);
+    // Every call is known before a line is judged: the lines of a fork are those of its original.
+    let (mut calls, mut groups) = (HashSet::new(), Vec::new());
+    each_line(home, is_removed, &mut |head, at, line| {
+        let named = calls_in(head, line);
+        if is_meant(head, at, line) {
+            calls.extend(named);
+        } else if named.len() > 1 {
+            groups.push(named);
         }
+    })?;
+    let mut known = usize::MAX;
+    while known != calls.len() {
+        known = calls.len();
+        groups.retain(|named| {
+            let is_named = named.iter().any(|call| calls.contains(call));
+            if is_named {
+                calls.extend(named);
+            }
+            !is_named
+        });
+    }
+    let change = |head: &BlockHead, at: Option<Timestamp>, line: &str| {
+        let is_meant = is_meant(head, at, line) || calls_in(head, line).iter().any(|call| calls.contains(call));
         (!is_meant).then(|| line.to_string())
     };
     rewrite_held(home, is_removed, &change, Some(reached(home)?))
+}
+
+/// Hashes of the calls that a line makes or answers.
+fn calls_in(head: &BlockHead, line: &str) -> Vec<u64> {
+    let value = serde_json::from_slice::<Value>(line.as_bytes()).unwrap_or_default();
+    let named = parts(&value).into_iter().filter_map(|part| part.call);
+    named.map(|call| fnv1a(format!("{}\n{call}", head.session).as_bytes())).collect()
 }
 
 /// How far transcripts had been read of which something was forgotten so far, or was in blocks that are lost.
@@ -84,19 +151,18 @@ fn reached(home: &Home) -> Result<Reached, ArchiveError> {
 
 /// Removes what is older than a time, and the oldest until the rest fits.
 pub fn expire(home: &Home, before: Timestamp, max_bytes: Option<u64>) -> Result<(), ArchiveError> {
-    let mut all = crate::conversations(home)?;
+    let all = crate::conversations(home)?;
     let (bytes, _) = stored_bytes(home);
     let text: u64 = all.iter().map(|one| one.text_bytes).sum();
     let mut left = bytes as f64;
     let mut due = HashSet::new();
-    // The newest come first.
-    while let Some(oldest) = all.pop() {
-        let is_old = oldest.last_at.is_some_and(|at| at < before);
-        if !is_old && max_bytes.is_none_or(|max| left <= max as f64) {
-            break;
+    // The newest come first, and what has no time last.
+    for one in all.into_iter().rev() {
+        let is_old = one.last_at.is_some_and(|at| at < before);
+        if is_old || max_bytes.is_some_and(|max| left > max as f64) {
+            left -= one.text_bytes as f64 * bytes as f64 / text.max(1) as f64;
+            due.insert((one.agent, one.session));
         }
-        left -= oldest.text_bytes as f64 * bytes as f64 / text.max(1) as f64;
-        due.insert((oldest.agent, oldest.session));
     }
     match due.is_empty() {
         true => Ok(()),
@@ -117,101 +183,32 @@ pub fn delete(home: &Home) -> Result<(), ArchiveError> {
     Ok(())
 }
 
-/// Calls `found` with the number of the segment and the secrets in each line that has some.
-pub fn secrets(home: &Home, found: &mut dyn FnMut(u32, u64, &str, &str)) -> Result<(), ArchiveError> {
-    for (number, path) in segments(home)? {
-        each_block(home, number, &path, 0, |read| {
-            if let FoundBlock::Block(place, block) = read {
-                for line in &block.lines {
-                    let clean = without_secrets(home.cleaner(), line);
-                    if clean != *line {
-                        found(number, place.offset, &clean, line);
-                    }
-                }
-            }
-            Ok(())
-        })?;
-    }
-    Ok(())
-}
-
-/// Removes secrets that rules know now.
-pub fn remove_secrets(home: &Home) -> Result<(), ArchiveError> {
-    rewrite(home, &|_| false, &|_, _, line| Some(without_secrets(home.cleaner(), line)))
-}
-
-fn without_secrets(cleaner: &Cleaner, line: &str) -> String {
-    let Ok(mut value) = serde_json::from_slice::<Value>(line.as_bytes()) else { return line.to_string() };
-    // Earlier versions kept them.
-    remove_escapes(&mut value);
-    let is_changed = redact(cleaner, &mut value);
-    if is_changed { value.to_string() } else { line.to_string() }
-}
-
-fn redact(cleaner: &Cleaner, value: &mut Value) -> bool {
-    match value {
-        Value::String(text) => {
-            let clean = cleaner.redact(text);
-            let is_changed = *clean != **text;
-            if is_changed {
-                *text = clean.into_owned();
-            }
-            is_changed
+/// Files that are no segments any more, or not yet.
+pub(crate) fn set_aside(home: &Home, endings: &[&str]) -> Result<Vec<PathBuf>, ArchiveError> {
+    let mut found = Vec::new();
+    let entries = match fs::read_dir(home.archive_dir()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
+        entries => entries?,
+    };
+    for entry in entries {
+        let path = entry?.path();
+        if path.extension().is_some_and(|ending| endings.iter().any(|one| ending == *one)) {
+            found.push(path);
         }
-        Value::Array(all) => all.iter_mut().fold(false, |changed, value| redact(cleaner, value) | changed),
-        Value::Object(object) => object.values_mut().fold(false, |changed, value| redact(cleaner, value) | changed),
-        _ => false,
     }
+    Ok(found)
 }
 
 fn unchanged(_: &BlockHead, _: Option<Timestamp>, line: &str) -> Option<String> {
     Some(line.to_string())
 }
 
-/// What separates words where a text has other text as JSON.
-const WRITTEN: [(&str, &str); 6] = [
-    ("\\n", "\n"),
-    ("\\r", "\n"),
-    ("\\t", "\t"),
-    ("\\\"", "\""),
-    // Earlier versions kept what only shows words in colours.
-    ("\\u001b", "\u{1b}"),
-    ("\\u001B", "\u{1b}"),
-];
-
-/// A line of JSON as the words in it: paths are not glued to what escapes a line break, or shows them in colours.
-pub fn words(line: &str) -> String {
-    let value = serde_json::from_slice(line.as_bytes()).unwrap_or_else(|_| Value::from(line));
-    let mut found = String::with_capacity(line.len());
-    spell(&value, &mut found);
-    found
-}
-
-fn spell(value: &Value, found: &mut String) {
-    match value {
-        Value::String(text) => match inner(text) {
-            Some(inner) => spell(&inner, found),
-            None => {
-                let text = WRITTEN.iter().fold(text.clone(), |text, (from, to)| text.replace(from, to));
-                found.extend([&without_escapes(&text), "\n"]);
-            }
-        },
-        Value::Array(all) => all.iter().for_each(|value| spell(value, found)),
-        Value::Object(object) => object.iter().for_each(|(key, value)| {
-            found.extend([key, "\n"]);
-            spell(value, found);
-        }),
-        _ => {}
-    }
-}
-
-/// JSON in a text.
-fn inner(text: &str) -> Option<Value> {
-    text.starts_with(['{', '[']).then(|| serde_json::from_slice(text.as_bytes()).ok()).flatten()
-}
-
-fn rewrite(home: &Home, is_removed: &dyn Fn(&BlockHead) -> bool, change: &Change) -> Result<(), ArchiveError> {
-    if segments(home)?.is_empty() {
+pub(crate) fn rewrite(
+    home: &Home,
+    is_removed: &dyn Fn(&BlockHead) -> bool,
+    change: &Change,
+) -> Result<(), ArchiveError> {
+    if !home.archive_dir().is_dir() {
         return Ok(());
     }
     let _lock = lock(home)?;
@@ -225,15 +222,10 @@ fn rewrite_held(
     change: &Change,
     mut reached: Option<Reached>,
 ) -> Result<(), ArchiveError> {
+    // What was set aside cannot be judged, nor what a killed process was writing.
+    set_aside(home, &["damaged", "tmp"])?.into_iter().try_for_each(fs::remove_file)?;
     if segments(home)?.is_empty() {
         return Ok(());
-    }
-    // What was set aside cannot be judged, nor what a killed process was writing.
-    for entry in fs::read_dir(home.archive_dir())? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|ending| ending == "damaged" || ending == "tmp") {
-            fs::remove_file(path)?;
-        }
     }
     let shared = SharedLines::read(home, is_removed, change)?;
     let mut is_changed = false;
@@ -299,25 +291,24 @@ impl SharedLines {
         is_removed: &dyn Fn(&BlockHead) -> bool,
         change: &Change,
     ) -> Result<SharedLines, ArchiveError> {
-        let mut wanted = HashSet::new();
-        each(home, |block| wanted.extend(block.lines.iter().filter_map(|line| referred(line))))?;
-        let mut shared = SharedLines { lines: HashMap::new(), held: HashSet::new() };
-        if wanted.is_empty() {
+        let mut shared = SharedLines { lines: shared_lines(home)?, held: HashSet::new() };
+        if shared.lines.is_empty() {
             return Ok(shared);
         }
+        let (mut seen, mut held) = (HashSet::new(), HashSet::new());
         each(home, |block| {
             let is_kept = !is_removed(&block.head);
-            for (at, line) in timed(&block) {
-                let hash = line_hash(line);
-                if referred(line).is_some() || !wanted.contains(&hash) || shared.lines.contains_key(&hash) {
+            for TimedLine { at, reference, text } in timed(&block, &shared.lines) {
+                let hash = line_hash(text);
+                if reference.is_some() || !shared.lines.contains_key(&hash) || !seen.insert(hash) {
                     continue;
                 }
-                if is_kept && change(&block.head, at, line).as_deref() == Some(line) {
-                    shared.held.insert(hash);
+                if is_kept && change(&block.head, at, text).as_deref() == Some(text) {
+                    held.insert(hash);
                 }
-                shared.lines.insert(hash, line.to_string());
             }
         })?;
+        shared.held = held;
         Ok(shared)
     }
 
@@ -327,18 +318,12 @@ impl SharedLines {
             return Rest::Changed(None);
         }
         let mut lines = Vec::with_capacity(block.lines.len());
-        for (at, line) in timed(&block) {
-            let reference = referred(line);
-            let text = match reference {
-                Some(hash) => match self.lines.get(&hash) {
-                    Some(text) => text,
-                    None => continue,
-                },
-                None => line,
-            };
+        for TimedLine { at, reference, text } in timed(&block, &self.lines) {
             let rest = change(&block.head, at, text);
             match (reference, rest) {
-                (Some(hash), Some(rest)) if rest == *text && self.held.contains(&hash) => lines.push(line.to_string()),
+                (Some(hash), Some(rest)) if rest == *text && self.held.contains(&hash) => {
+                    lines.push(index::reference(hash))
+                }
                 (_, Some(rest)) => lines.push(rest),
                 (_, None) => {}
             }
@@ -351,13 +336,56 @@ impl SharedLines {
     }
 }
 
-/// The lines of a block, each with its time, or that of the line before it.
-fn timed(block: &Block) -> impl Iterator<Item = (Option<Timestamp>, &str)> {
+/// The lines that others refer to, by hash.
+fn shared_lines(home: &Home) -> Result<HashMap<u64, String>, ArchiveError> {
+    let mut wanted = HashSet::new();
+    each(home, |block| wanted.extend(block.lines.iter().filter_map(|line| referred(line))))?;
+    let mut found = HashMap::new();
+    if wanted.is_empty() {
+        return Ok(found);
+    }
+    each(home, |block| {
+        for line in block.lines {
+            let hash = line_hash(&line);
+            if wanted.contains(&hash) {
+                found.entry(hash).or_insert(line);
+            }
+        }
+    })?;
+    Ok(found)
+}
+
+struct TimedLine<'b> {
+    /// The time of the line, or that of the line before it.
+    at: Option<Timestamp>,
+    /// If another block holds it.
+    reference: Option<u64>,
+    text: &'b str,
+}
+
+/// The lines of a block, without those whose holder is lost.
+fn timed<'b>(block: &'b Block, shared: &'b HashMap<u64, String>) -> impl Iterator<Item = TimedLine<'b>> {
     let mut last = block.head.first_at;
-    block.lines.iter().map(move |line| {
-        let own = serde_json::from_slice::<Value>(line.as_bytes()).ok().and_then(|value| time_of(&value));
+    block.lines.iter().filter_map(move |line| {
+        let reference = referred(line);
+        let text = reference.map_or(Some(line), |hash| shared.get(&hash))?;
+        let own = serde_json::from_slice::<Value>(text.as_bytes()).ok().and_then(|value| time_of(&value));
         last = own.or(last);
-        (last, line.as_str())
+        Some(TimedLine { at: last, reference, text })
+    })
+}
+
+/// Reads every line of the blocks that are not removed.
+fn each_line(
+    home: &Home,
+    is_removed: &dyn Fn(&BlockHead) -> bool,
+    take: &mut dyn FnMut(&BlockHead, Option<Timestamp>, &str),
+) -> Result<(), ArchiveError> {
+    let shared = shared_lines(home)?;
+    each(home, |block| {
+        if !is_removed(&block.head) {
+            timed(&block, &shared).for_each(|line| take(&block.head, line.at, line.text));
+        }
     })
 }
 
@@ -384,9 +412,7 @@ pub fn damage(home: &Home) -> Result<(u64, usize), ArchiveError> {
             Ok(())
         })?;
     }
-    let is_aside = |entry: &fs::DirEntry| entry.path().extension().is_some_and(|ending| ending == "damaged");
-    let aside = fs::read_dir(home.archive_dir()).into_iter().flatten().flatten().filter(is_aside).count();
-    Ok((bytes, aside))
+    Ok((bytes, set_aside(home, &["damaged"])?.len()))
 }
 
 /// Makes the index anew. A segment with damage is set aside, and what can be read of it is kept.
@@ -422,6 +448,7 @@ mod tests {
     use cerberus_record::id::{Agent, ProjectId};
 
     use super::*;
+    use crate::secrets::{remove_secrets, secrets};
     use crate::segment::segment_path;
 
     /// A home whose archive has these lines as they are.
@@ -485,5 +512,24 @@ mod tests {
         assert_eq!(found, 1);
         remove_secrets(&home).unwrap();
         assert_eq!(lines_of(&home), [r#"{"text":"the password is [redacted:password]"}"#, kept]);
+    }
+
+    #[test]
+    fn a_conversation_without_a_time_keeps_no_other_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = archive_of(&dir, &[r#"{"text":"of an unknown time"}"#]);
+        let head = |session: &str, last: i64| {
+            let mut first = None;
+            each(&home, |block| first = Some(block.head)).unwrap();
+            BlockHead { session: session.into(), last_at: Some(Timestamp::from_millis(last)), ..first.unwrap() }
+        };
+        let mut bytes = fs::read(segment_path(&home, 1)).unwrap();
+        for (session, last) in [("session-old", 1_000), ("session-new", 9_000)] {
+            let lines = vec![format!(r#"{{"text":"{session}"}}"#)];
+            bytes.extend(Block { head: head(session, last), lines }.pack().unwrap());
+        }
+        fs::write(segment_path(&home, 1), bytes).unwrap();
+        expire(&home, Timestamp::from_millis(5_000), None).unwrap();
+        assert_eq!(lines_of(&home), [r#"{"text":"of an unknown time"}"#, r#"{"text":"session-new"}"#]);
     }
 }

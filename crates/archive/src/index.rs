@@ -22,8 +22,8 @@ use crate::segment::lock;
 use crate::segment::{self, Block, BlockHead, BlockPlace, BlockText, FoundBlock, each_block, segments};
 use crate::terms::{KINDS, LineTerms, PassageTerms};
 
-/// The number of the format. Another number is another file.
-const FILE: &str = "index-2.db";
+/// With the number of the format.
+const FILE: &str = "index-3.db";
 
 /// How the files of every format begin.
 const FILES: &str = "index-";
@@ -43,7 +43,8 @@ const SCHEMA: &str = "
         project TEXT NOT NULL, root TEXT NOT NULL, UNIQUE(agent, session));
     CREATE TABLE IF NOT EXISTS block(id INTEGER PRIMARY KEY, segment INTEGER NOT NULL, start INTEGER NOT NULL,
         bytes INTEGER NOT NULL, conversation INTEGER NOT NULL, source TEXT NOT NULL, is_main INTEGER NOT NULL,
-        read_to INTEGER NOT NULL, first_at INTEGER, last_at INTEGER, text_bytes INTEGER NOT NULL);
+        read_to INTEGER NOT NULL, first_at INTEGER, last_at INTEGER, text_bytes INTEGER NOT NULL,
+        passages_from INTEGER NOT NULL);
     CREATE INDEX IF NOT EXISTS block_of ON block(conversation);
     CREATE TABLE IF NOT EXISTS line(hash INTEGER PRIMARY KEY, place INTEGER NOT NULL);
     CREATE TABLE IF NOT EXISTS passage(id INTEGER PRIMARY KEY, place INTEGER NOT NULL, part INTEGER NOT NULL,
@@ -298,7 +299,10 @@ impl ArchiveIndex {
         let BlockHead { source, is_main, to, first_at, last_at, text_bytes, .. } = head;
         let millis = |at: &Option<Timestamp>| at.map(Timestamp::millis);
         self.connection
-            .prepare_cached("INSERT INTO block VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?
+            .prepare_cached(
+                "INSERT INTO block VALUES (NULL, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,
+                (SELECT coalesce(max(id), 0) + 1 FROM passage))",
+            )?
             .execute(params![
                 place.segment,
                 place.offset,
@@ -400,15 +404,20 @@ impl ArchiveIndex {
     /// What the archive has, newest first; of one session if it is named.
     pub fn conversations(&self, only: Option<(Agent, &str)>) -> Result<Vec<Conversation>, ArchiveError> {
         let sql = "SELECT agent, session, project, root, min(first_at), max(last_at), sum(text_bytes),
-                json_group_array(DISTINCT source) FILTER (WHERE is_main), json_group_array(DISTINCT source) FILTER (WHERE NOT is_main)
-            FROM block JOIN conversation ON conversation.id = block.conversation
+                json_group_array(source ORDER BY last_at DESC, last DESC) FILTER (WHERE is_main),
+                json_group_array(source ORDER BY last) FILTER (WHERE NOT is_main),
+                json_group_array(last_at ORDER BY last_at DESC, last DESC) FILTER (WHERE is_main)
+            FROM (SELECT conversation, source, is_main, min(first_at) AS first_at, max(last_at) AS last_at,
+                    sum(text_bytes) AS text_bytes, max(id) AS last
+                FROM block GROUP BY conversation, source, is_main) AS read
+            JOIN conversation ON conversation.id = read.conversation
             WHERE ?1 IS NULL OR agent = ?1 AND session = ?2 GROUP BY conversation.id ORDER BY max(last_at) DESC";
         let mut statement = self.connection.prepare_cached(sql)?;
         let (agent, session) = only.unzip();
         let rows = statement.query_map(params![agent.map(|agent| agent.name().to_string()), session], |row| {
             let time = |at: Option<i64>| at.map(Timestamp::from_millis);
-            let (own, of_subagents): (String, String) = (row.get(7)?, row.get(8)?);
-            let sources = [own, of_subagents].iter().flat_map(|json| paths(json)).collect();
+            let (own, of_subagents, ends): (String, String, String) = (row.get(7)?, row.get(8)?, row.get(9)?);
+            let ends: Vec<Option<i64>> = serde_json::from_slice(ends.as_bytes()).unwrap_or_default();
             Ok(Conversation {
                 agent: Agent::from_name(&row.get::<_, String>(0)?).unwrap_or(Agent::MANUAL),
                 session: row.get(1)?,
@@ -417,13 +426,14 @@ impl ArchiveIndex {
                 first_at: time(row.get(4)?),
                 last_at: time(row.get(5)?),
                 text_bytes: row.get(6)?,
-                sources,
+                own_sources: paths(&own),
+                complete_sources: ends.iter().filter(|end| Some(*end) == ends.first()).count(),
+                subagent_sources: paths(&of_subagents),
             })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Where these passages are.
     pub fn passage(&self, id: i64) -> Result<Option<PassagePlace>, ArchiveError> {
         let sql = "SELECT place, part, start, kind, at FROM passage WHERE id = ?1";
         let place = |row: &rusqlite::Row| {

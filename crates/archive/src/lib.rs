@@ -15,12 +15,15 @@ pub mod index;
 mod reached;
 mod read;
 mod reading;
+mod recorded;
 pub mod search;
+mod secrets;
 pub mod segment;
 mod terms;
 pub mod update;
+mod words;
 pub mod write;
 
 pub use self::conversation::Conversation;
 pub use self::error::ArchiveError;
-pub use self::read::{conversations, faults, find, lines};
+pub use self::read::{conversations, faults, find, lines, lines_of};

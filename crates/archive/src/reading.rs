@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use cerberus_agents::conversation::reduce::KeepFiles;
-use cerberus_agents::conversation::{Call, PartKind, first_part, time_of};
+use cerberus_agents::conversation::{Call, PartKind, first_part, has_output, time_of};
 use cerberus_os::home::Home;
 use cerberus_record::event::Location;
 use cerberus_record::id::{Agent, fnv1a};
@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use crate::clean::LineCleaner;
 use crate::error::ArchiveError;
+use crate::recorded::RecordedTurns;
 use crate::segment::BlockHead;
 use crate::terms::StoredLine;
 
@@ -31,8 +32,15 @@ pub struct Source<'a> {
     pub location: Location<'static>,
     pub path: &'a Path,
     pub is_main: bool,
-    /// When events of the session were recorded, in order.
-    pub recorded: &'a [Timestamp],
+    pub recorded: RecordedTurns,
+}
+
+/// A hash of what tells one message from the others: when it was written, and its name or who wrote it.
+pub(crate) fn message_name(line: &Value) -> Option<u64> {
+    let text = |object: &Value, key: &str| object.get(key).and_then(Value::as_str).map(str::to_string);
+    let keys = ["id", "role", "type"].into_iter();
+    let name = keys.filter_map(|key| text(line, key).or_else(|| text(line.get("info")?, key))).next();
+    Some(fnv1a(format!("{} {}", time_of(line)?.millis(), name.unwrap_or_default()).as_bytes()))
 }
 
 /// How a transcript is read.
@@ -46,6 +54,13 @@ pub(crate) enum SourceForm<'a> {
     Whole,
     /// The JSON itself.
     Held(&'a [u8]),
+}
+
+impl SourceForm<'_> {
+    /// Whether it is one object, in which a message may change until its turn ends.
+    pub fn is_object(self) -> bool {
+        matches!(self, SourceForm::Whole | SourceForm::Held(_))
+    }
 }
 
 /// One transcript to be read.
@@ -70,7 +85,10 @@ impl Reading<'_> {
 pub(crate) struct ReadLine {
     pub at: Option<Timestamp>,
     pub is_prompt: bool,
+    pub has_output: bool,
     pub line: StoredLine,
+    /// Which message it is, if it has a time.
+    pub message: Option<u64>,
     /// Where it ends in the transcript.
     pub to: u64,
     /// The calls without a result after this line, if it changed them.
@@ -132,13 +150,14 @@ fn each_line(
             let Ok(mut value) = serde_json::from_slice::<Value>(&line) else { continue };
             let at = time_of(&value);
             let is_prompt = first_part(&value).is_some_and(|part| part.kind == PartKind::Prompt);
+            let (has_output, message) = (has_output(&value), message_name(&value));
             let line = cleaner.line(&mut reducer, &mut value);
             let open = (reducer.open != known_open).then(|| reducer.open.clone());
             if let Some(open) = &open {
                 known_open.clone_from(open);
             }
             bytes += line.text.len() + LINE_BYTES + open.as_ref().map_or(0, |open| open.len() * LINE_BYTES);
-            lines.push(ReadLine { at, is_prompt, line, to, open });
+            lines.push(ReadLine { at, is_prompt, has_output, line, message, to, open });
             if bytes >= PIECE_BYTES {
                 bytes = 0;
                 if !give(Ok(ReadPiece { lines: std::mem::take(&mut lines), mark })) {

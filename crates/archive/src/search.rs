@@ -16,7 +16,7 @@ use crate::error::ArchiveError;
 use crate::index::{self, ArchiveIndex, LineReader, PassagePlace, is_damage};
 use crate::terms::{KINDS, PASSAGE_BYTES, passages};
 
-/// A term that more passages have says little; only the newest of those count.
+/// A term that more passages have says little; only the newest of those that are meant count.
 const HITS_MAX: usize = 30_000;
 
 /// How many passages are read.
@@ -76,7 +76,8 @@ fn found(home: &Home, query: &PassageQuery) -> Result<Vec<FoundPassage>, Archive
     if asked.terms.is_empty() {
         return Ok(Vec::new());
     }
-    let (hits, worths) = hits(&index, &asked)?;
+    let meant = Meant::of(&index, query)?;
+    let (hits, worths) = hits(&index, &asked, &meant)?;
     let places = shortlist(&index, query, &asked, &hits, &worths)?;
     let mut reader = LineReader::new(home, &index);
     let mut found: Vec<(PassagePlace, FoundPassage)> = Vec::new();
@@ -110,39 +111,50 @@ fn apart(found: &[(PassagePlace, FoundPassage)]) -> impl Iterator<Item = &FoundP
 }
 
 /// The terms that each passage has, one bit each, and what each term is worth.
-fn hits(index: &ArchiveIndex, asked: &Query) -> Result<(HashMap<i64, u32>, Vec<f64>), ArchiveError> {
+fn hits(index: &ArchiveIndex, asked: &Query, meant: &Meant) -> Result<(HashMap<i64, u32>, Vec<f64>), ArchiveError> {
     let all: usize = index.connection.query_row("SELECT coalesce(max(id), 0) FROM passage", [], |row| row.get(0))?;
     let mut hits: HashMap<i64, u32> = HashMap::new();
     let mut worths = Vec::new();
     for (bit, term) in asked.terms.iter().enumerate() {
-        let rows = rows(index, term)?;
+        let rows = rows(index, term, meant)?;
         worths.push(rarity(rows.len(), all));
         rows.into_iter().for_each(|row| *hits.entry(row).or_default() |= 1 << bit);
     }
     // The words of a phrase may be those that every passage has.
     let phrases: Vec<String> = asked.phrases.iter().flatten().map(|word| quoted(word)).collect();
     if !phrases.is_empty() {
-        let having = matching(index, &phrases.join(" AND "))?;
+        let having = matching(index, &phrases.join(" AND "), meant)?;
         hits = having.into_iter().map(|row| (row, hits.get(&row).copied().unwrap_or_default())).collect();
     }
     Ok((hits, worths))
 }
 
-fn rows(index: &ArchiveIndex, term: &QueryTerm) -> Result<Vec<i64>, ArchiveError> {
+fn rows(index: &ArchiveIndex, term: &QueryTerm, meant: &Meant) -> Result<Vec<i64>, ArchiveError> {
     let beginning = if term.wanted == WantedMatch::Beginning { " *" } else { "" };
-    matching(index, &format!("{}{beginning}", quoted(&term.text)))
+    matching(index, &format!("{}{beginning}", quoted(&term.text)), meant)
 }
 
 fn quoted(word: &str) -> String {
     format!("\"{}\"", word.replace('"', "\"\""))
 }
 
-/// The newest passages that match.
-fn matching(index: &ArchiveIndex, words: &str) -> Result<Vec<i64>, ArchiveError> {
-    let sql = "SELECT rowid FROM words WHERE words MATCH ?1 ORDER BY rowid DESC LIMIT ?2";
+/// The newest passages that match, of those that are meant.
+fn matching(index: &ArchiveIndex, words: &str, meant: &Meant) -> Result<Vec<i64>, ArchiveError> {
+    let sql = "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY rowid DESC";
     let mut statement = index.connection.prepare_cached(sql)?;
-    let rows = statement.query_map(params![words, HITS_MAX], |row| row.get(0))?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    let (first, last) = meant.bounds();
+    let mut rows = statement.query(params![words, first, last])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let id = row.get(0)?;
+        if meant.has(index, id)? {
+            found.push(id);
+        }
+        if found.len() >= HITS_MAX {
+            break;
+        }
+    }
+    Ok(found)
 }
 
 /// The passages to read, with the share of the query's worth that they have.
@@ -157,7 +169,6 @@ fn shortlist(
     let worth = |bits: u32| (0..worths.len()).filter(|bit| bits >> bit & 1 == 1).map(|bit| worths[bit]).sum::<f64>();
     let mut ranked: Vec<(f64, i64)> = hits.iter().map(|(row, bits)| (worth(*bits) / total, *row)).collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
-    let is_meant = Meant::of(index, query)?;
     let (read_max, per_block_max) = match asked.phrases.is_empty() {
         true => (READ_MAX, READ_PER_BLOCK_MAX),
         false => (READ_FOR_PHRASE_MAX, READ_FOR_PHRASE_MAX),
@@ -169,7 +180,7 @@ fn shortlist(
             break;
         }
         let Some(place) = index.passage(row)? else { continue };
-        if !is_meant.covers(query, &place) {
+        if !covers(query, &place) {
             continue;
         }
         let count = of_block.entry(place.block).or_default();
@@ -189,34 +200,74 @@ impl PassagePlace {
     }
 }
 
-/// The blocks that a query is about; all if `None`.
-struct Meant(Option<std::collections::HashSet<i64>>);
+/// The passages that a query is about.
+struct Meant<'q> {
+    /// The first of each row of passages, and the first that is not meant; `None` for all.
+    passages: Option<Vec<(i64, i64)>>,
+    kinds: &'q [PartKind],
+}
 
-impl Meant {
-    fn of(index: &ArchiveIndex, query: &PassageQuery) -> Result<Meant, ArchiveError> {
-        if query.projects.is_empty() && query.agent.is_none() && query.file.is_none() {
-            return Ok(Meant(None));
+impl<'q> Meant<'q> {
+    fn of(index: &ArchiveIndex, query: &PassageQuery<'q>) -> Result<Meant<'q>, ArchiveError> {
+        let PassageQuery { projects, agent, file, since, kinds, .. } = *query;
+        if projects.is_empty() && agent.is_none() && file.is_none() && since == Timestamp::EPOCH {
+            return Ok(Meant { passages: None, kinds });
         }
-        let projects: Vec<&str> = query.projects.iter().map(ProjectId::as_str).collect();
+        let projects: Vec<&str> = projects.iter().map(ProjectId::as_str).collect();
         let projects = serde_json::to_string(&projects)?;
-        let sql = "SELECT block.id FROM block JOIN conversation ON conversation.id = block.conversation
-            WHERE (?1 = '[]' OR project IN (SELECT value FROM json_each(?1))) AND (?2 IS NULL OR agent = ?2)
-                AND (?3 IS NULL OR EXISTS (SELECT 1 FROM file WHERE file.conversation = conversation.id
-                    AND (path = ?3 OR substr(path, -length(?3) - 1) = '/' || ?3)))";
+        let sql = "SELECT passages_from, (last_at IS NULL OR last_at >= ?4) AND conversation IN
+                (SELECT id FROM conversation WHERE (?1 = '[]' OR project IN (SELECT value FROM json_each(?1)))
+                AND (?2 IS NULL OR agent = ?2) AND (?3 IS NULL OR EXISTS
+                    (SELECT 1 FROM file WHERE file.conversation = conversation.id
+                    AND (path = ?3 OR substr(path, -length(?3) - 1) = '/' || ?3))))
+            FROM block ORDER BY id";
         let mut statement = index.connection.prepare_cached(sql)?;
-        let rows = statement.query_map(params![projects, query.agent, query.file], |row| row.get(0))?;
-        Ok(Meant(Some(rows.collect::<Result<_, _>>()?)))
+        let mut rows = statement.query(params![projects, agent, file, since.millis()])?;
+        // The passages of a block follow those of the block before it.
+        let (mut passages, mut open) = (Vec::new(), None);
+        while let Some(row) = rows.next()? {
+            let (from, is_meant): (i64, bool) = (row.get(0)?, row.get(1)?);
+            match (open, is_meant) {
+                (None, true) => open = Some(from),
+                (Some(first), false) => {
+                    passages.push((first, from));
+                    open = None;
+                }
+                _ => {}
+            }
+        }
+        passages.extend(open.map(|first| (first, i64::MAX)));
+        Ok(Meant { passages: Some(passages), kinds })
     }
 
-    fn covers(&self, query: &PassageQuery, place: &PassagePlace) -> bool {
-        let is_kind = match query.kinds {
-            [] => KINDS.contains(&place.kind),
-            kinds => kinds.contains(&place.kind),
-        };
-        is_kind
-            && (query.since..=query.until).contains(&place.at)
-            && self.0.as_ref().is_none_or(|blocks| blocks.contains(&place.block))
+    /// The first passage that may be meant, and the last.
+    fn bounds(&self) -> (i64, i64) {
+        match self.passages.as_deref() {
+            None => (0, i64::MAX),
+            Some([]) => (0, -1),
+            Some([first, .., last]) => (first.0, last.1),
+            Some([only]) => *only,
+        }
     }
+
+    fn has(&self, index: &ArchiveIndex, id: i64) -> Result<bool, ArchiveError> {
+        let is_inside = self.passages.as_ref().is_none_or(|all| {
+            let at = all.partition_point(|(first, _)| *first <= id).checked_sub(1);
+            at.is_some_and(|at| id < all[at].1)
+        });
+        if !is_inside || self.kinds.is_empty() {
+            return Ok(is_inside);
+        }
+        Ok(index.passage(id)?.is_some_and(|place| self.kinds.contains(&place.kind)))
+    }
+}
+
+fn covers(query: &PassageQuery, place: &PassagePlace) -> bool {
+    let is_kind = match query.kinds {
+        [] => KINDS.contains(&place.kind),
+        kinds => kinds.contains(&place.kind),
+    };
+    is_kind && (query.since..=query.until).contains(&place.at)
 }
 
 /// From 0 to 1: how close together the words of the query are, where they are closest.
@@ -233,4 +284,51 @@ fn nearness(asked: &Query, text: &str) -> f64 {
         best = best.max(share * (known.len() as f64 / span as f64).sqrt());
     }
     best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::segment::{BlockHead, BlockPlace};
+    use crate::terms::{LineTerms, PassageTerms};
+
+    #[test]
+    fn a_common_word_is_found_in_an_old_project() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path().join("home"));
+        let index = ArchiveIndex::open_writable(&home).unwrap();
+        index.begin().unwrap();
+        let [old, new] = ["old", "new"].map(|name| ProjectId::from_stored(name.to_string()));
+        let common = |kind: usize| PassageTerms { part: 0, start: 0, kind, words: "common".to_string() };
+        for (offset, project, passages) in [(0, &old, 2), (1, &new, HITS_MAX + 10)] {
+            let head = BlockHead {
+                agent: Agent::MANUAL,
+                session: project.as_str().to_string(),
+                project: project.clone(),
+                root: "/p".into(),
+                source: "/t".into(),
+                is_main: true,
+                from: 0,
+                to: 1,
+                mark: 0,
+                first_at: None,
+                last_at: None,
+                open: Default::default(),
+                text_bytes: 1,
+            };
+            let passages = (0..passages).map(|_| common(0)).chain([common(4)]).collect();
+            let terms = LineTerms { passages, ..LineTerms::default() };
+            index.add(BlockPlace { segment: 1, offset, bytes: 1 }, &head, [Some(terms)].into_iter()).unwrap();
+        }
+        index.commit().unwrap();
+        let count = |projects: &[ProjectId], kinds: &[PartKind]| {
+            let (since, until) = (Timestamp::EPOCH, Timestamp::LAST);
+            let query = PassageQuery { text: "", limit: 9, projects, agent: None, kinds, file: None, since, until };
+            matching(&index, "common", &Meant::of(&index, &query).unwrap()).unwrap().len()
+        };
+        assert_eq!(count(&[], &[]), HITS_MAX);
+        assert_eq!(count(std::slice::from_ref(&old), &[]), 3);
+        assert_eq!(count(&[], &[PartKind::Output]), 2, "one of them is older than the newest");
+        assert_eq!(count(&[ProjectId::from_stored("unknown".into())], &[]), 0);
+    }
 }

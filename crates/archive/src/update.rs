@@ -12,13 +12,14 @@ use cerberus_os::clock::Clock;
 use cerberus_os::home::Home;
 use cerberus_os::outside;
 use cerberus_record::id::Agent;
-use cerberus_record::time::Timestamp;
+use cerberus_record::session::SessionStatus;
 use cerberus_store::import::ending::{self, transcripts_of};
 use cerberus_store::import::files::{self, FileLines};
-use cerberus_store::project::{identity, privacy};
+use cerberus_store::project::{identity, past_pauses, privacy};
 use cerberus_store::view::{SessionRow, Store};
 
 use crate::error::ArchiveError;
+use crate::recorded::RecordedTurns;
 use crate::write::{Archive, Source};
 
 /// How long to wait for an agent's locked database.
@@ -99,7 +100,8 @@ impl<'a> ArchiveUpdate<'a> {
     }
 
     fn found(&mut self, found: &[FoundTranscript]) -> Result<(), ArchiveError> {
-        let sources: Vec<Source> = found.iter().map(FoundTranscript::source).collect();
+        let sources = found.iter().map(|one| self.source(one.agent, &one.session, one.path, one.is_main));
+        let sources: Vec<Source> = sources.collect::<Result<_, _>>()?;
         let mut added = 0;
         let done = self.archive.add_all(&sources, &mut |done| match done {
             Err(ArchiveError::Unreadable(_)) => Ok(()),
@@ -134,8 +136,7 @@ impl<'a> ArchiveUpdate<'a> {
         let Some(name) = parent.or_else(|| self.session_of(agent, path)) else { return Ok(None) };
         let session = self.store.agent_session(agent, &name, self.clock.now)?;
         let Some(session) = session.filter(|session| !self.is_shut(session)) else { return Ok(None) };
-        let recorded = self.recorded(agent, &session)?;
-        Ok(Some(FoundTranscript { agent, session, path, is_main, recorded }))
+        Ok(Some(FoundTranscript { agent, session, path, is_main }))
     }
 
     /// The session that a transcript is of, as its beginning says.
@@ -167,20 +168,29 @@ impl<'a> ArchiveUpdate<'a> {
         path: &Path,
         is_main: bool,
     ) -> Result<(), ArchiveError> {
-        let recorded = self.recorded(agent, session)?;
-        let source = source(agent, session, path, is_main, &recorded);
+        let source = self.source(agent, session, path, is_main)?;
         self.added += self.archive.add(&source)?;
         Ok(())
     }
 
     fn whole(&mut self, agent: Agent, session: &SessionRow, path: &Path, json: &[u8]) -> Result<(), ArchiveError> {
-        let recorded = self.recorded(agent, session)?;
-        self.added += self.archive.add_whole(&source(agent, session, path, true, &recorded), json)?;
+        let source = self.source(agent, session, path, true)?;
+        self.added += self.archive.add_whole(&source, json)?;
         Ok(())
     }
 
-    fn recorded(&self, agent: Agent, session: &SessionRow) -> Result<Vec<Timestamp>, ArchiveError> {
-        Ok(self.store.event_times(agent, &session.agent_session_id)?)
+    fn source<'s>(
+        &self,
+        agent: Agent,
+        session: &'s SessionRow,
+        path: &'s Path,
+        is_main: bool,
+    ) -> Result<Source<'s>, ArchiveError> {
+        let name = session.agent_session_id.as_str();
+        let pauses = past_pauses::of_project(self.home, &session.project)?;
+        let is_over = session.state.status != SessionStatus::Active;
+        let recorded = RecordedTurns::new(self.store.event_kinds(agent, name)?, pauses, is_over);
+        Ok(Source { agent, session: name, location: session.location(), path, is_main, recorded })
     }
 
     pub fn finish(mut self) -> Result<u64, ArchiveError> {
@@ -195,21 +205,4 @@ struct FoundTranscript<'p> {
     session: SessionRow,
     path: &'p Path,
     is_main: bool,
-    recorded: Vec<Timestamp>,
-}
-
-impl FoundTranscript<'_> {
-    fn source(&self) -> Source<'_> {
-        source(self.agent, &self.session, self.path, self.is_main, &self.recorded)
-    }
-}
-
-fn source<'s>(
-    agent: Agent,
-    session: &'s SessionRow,
-    path: &'s Path,
-    is_main: bool,
-    recorded: &'s [Timestamp],
-) -> Source<'s> {
-    Source { agent, session: &session.agent_session_id, location: session.location(), path, is_main, recorded }
 }

@@ -3,7 +3,7 @@
 //!
 //! Only what the journal has a record of is stored: what was said while the user had paused stays out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -23,7 +23,8 @@ use crate::error::ArchiveError;
 use crate::index::{ArchiveIndex, LineReader, REFERENCE_BYTES_MIN, reference, referred};
 use crate::reached::Reached;
 pub use crate::reading::Source;
-use crate::reading::{Piece, ReadLine, ReadPiece, Reading, SourceForm, read_lines};
+use crate::reading::{Piece, ReadLine, ReadPiece, Reading, SourceForm, message_name, read_lines};
+use crate::recorded::{Recorded, WaitingLine};
 use crate::segment::{
     self, BLOCK_TEXT_BYTES, Block, BlockHead, BlockPlace, SEGMENT_BYTES, lock, packer, segment_path, segments,
 };
@@ -31,18 +32,6 @@ use crate::terms::{LineTerms, StoredLine, line_hash};
 
 /// How many bytes before the end of what was read are remembered.
 const MARK_BYTES: u64 = 1024;
-
-/// How much later than the record a line may be written, in milliseconds.
-const SLACK_MILLIS: i64 = 5_000;
-
-/// How much text may wait for a record that is as late.
-const WAITING_BYTES_MAX: usize = 8 * 1024 * 1024;
-
-/// What a line costs that waits, besides its text.
-const WAITING_LINE_BYTES: usize = 96;
-
-/// And a call that has no result yet.
-const OPEN_CALL_BYTES: usize = 128;
 
 /// What is added until it is made durable.
 const COMMIT_BYTES: u64 = 16 * 1024 * 1024;
@@ -144,15 +133,15 @@ impl<'h> Archive<'h> {
         // What is read again was stored or forgotten; only what is newer is new.
         let after = known.as_ref().filter(|_| *from == 0).and_then(|head| head.last_at);
         let after = after.max(self.reached.after_loss(source, known.as_ref()));
-        let stored = if after.is_some() { self.stored(source)? } else { Vec::new() };
+        let stored = if after.is_some() { self.stored(source, form.is_object())? } else { StoredLines::default() };
         let mut adding = Adding {
             source,
-            is_plain: *form == SourceForm::Plain,
+            form: *form,
             mark: 0,
             from: *from,
             to: *from,
             open: reading.open(),
-            recorded: Recorded::new(source.recorded),
+            recorded: Recorded::new(&source.recorded, source.is_main),
             lines: Vec::new(),
             terms: Vec::new(),
             bytes: 0,
@@ -163,28 +152,36 @@ impl<'h> Archive<'h> {
         for piece in pieces {
             let ReadPiece { lines, mark } = piece?;
             adding.mark = mark;
-            for ReadLine { at, is_prompt, line, to, open } in lines {
-                let is_known = after.is_some()
-                    && (stored.binary_search(&line.terms.hash).is_ok() || at.is_none_or(|at| Some(at) < after));
+            for ReadLine { at, is_prompt, has_output, line, message, to, open } in lines {
+                let is_known = after.is_some() && (at.is_none_or(|at| Some(at) < after) || stored.has(&line, message));
                 let line = (!is_known).then_some(line);
-                adding.recorded.push(is_prompt, WaitingLine { at, line, to, open });
+                adding.recorded.push(is_prompt, WaitingLine { at, line, has_output, to, open });
                 adding.ready(self)?;
             }
+            if adding.recorded.is_left {
+                break;
+            }
         }
-        adding.recorded.settle(i64::MAX);
-        adding.ready(self)?;
-        adding.flush(self)?;
-        Ok(adding.added)
+        adding.finish(self)
     }
 
-    /// The hashes of the lines that are stored of a session, sorted.
-    fn stored(&self, source: &Source) -> Result<Vec<u64>, ArchiveError> {
-        let mut found = Vec::new();
+    /// What is stored of a session, with the names of its messages if they may have changed since.
+    fn stored(&self, source: &Source, has_messages: bool) -> Result<StoredLines, ArchiveError> {
+        let mut found = StoredLines::default();
+        let mut reader = LineReader::new(self.home, &self.index);
         for (place, ..) in self.index.blocks_of(source.agent, source.session)? {
             let Some(block) = segment::block(self.home, place)? else { continue };
-            found.extend(block.lines.iter().map(|line| referred(line).unwrap_or_else(|| line_hash(line))));
+            for line in block.lines {
+                let reference = referred(&line);
+                found.hashes.insert(reference.unwrap_or_else(|| line_hash(&line)));
+                if !has_messages {
+                    continue;
+                }
+                let line = reference.map_or(Ok(Some(line)), |hash| reader.line(hash))?.unwrap_or_default();
+                let value = serde_json::from_slice(line.as_bytes()).unwrap_or_default();
+                found.messages.extend(message_name(&value));
+            }
         }
-        found.sort_unstable();
         Ok(found)
     }
 
@@ -243,10 +240,24 @@ fn last_segment(home: &Home) -> Result<(u32, File, u64), ArchiveError> {
     Ok((number, file, end))
 }
 
+/// The lines that are stored of a session.
+#[derive(Default)]
+struct StoredLines {
+    hashes: HashSet<u64>,
+    /// Of transcripts that are one object. What an agent changes in a message later is not stored again.
+    messages: HashSet<u64>,
+}
+
+impl StoredLines {
+    fn has(&self, line: &StoredLine, message: Option<u64>) -> bool {
+        self.hashes.contains(&line.terms.hash) || message.is_some_and(|message| self.messages.contains(&message))
+    }
+}
+
 /// The lines that go into the next block.
 struct Adding<'a> {
     source: &'a Source<'a>,
-    is_plain: bool,
+    form: SourceForm<'a>,
     /// What the transcript is recognised by, if its end does not say it.
     mark: u64,
     from: u64,
@@ -264,6 +275,21 @@ struct Adding<'a> {
 }
 
 impl Adding<'_> {
+    /// Adds what waits, as far as that can be decided. Returns how much text was added in all.
+    fn finish(mut self, archive: &mut Archive) -> Result<u64, ArchiveError> {
+        let is_object = self.form.is_object();
+        self.recorded.finish(is_object && !self.source.recorded.has_ended());
+        self.ready(archive)?;
+        if is_object && self.recorded.is_left {
+            // The same bytes are read once more.
+            self.mark = 0;
+        }
+        if !self.lines.is_empty() || !(is_object && self.recorded.is_left) {
+            self.flush(archive)?;
+        }
+        Ok(self.added)
+    }
+
     /// Adds the lines that need not wait any more.
     fn ready(&mut self, archive: &mut Archive) -> Result<(), ArchiveError> {
         for line in self.recorded.take() {
@@ -275,7 +301,11 @@ impl Adding<'_> {
         Ok(())
     }
 
-    fn line(&mut self, archive: &Archive, WaitingLine { at, line, to, open }: WaitingLine) -> Result<(), ArchiveError> {
+    fn line(
+        &mut self,
+        archive: &Archive,
+        WaitingLine { at, line, to, open, .. }: WaitingLine,
+    ) -> Result<(), ArchiveError> {
         self.to = to;
         if let Some(open) = open {
             self.open = open;
@@ -298,7 +328,8 @@ impl Adding<'_> {
             return Ok(());
         }
         let source = self.source;
-        let mark = if self.is_plain { mark(source.path, self.to)?.unwrap_or_default() } else { self.mark };
+        let mark =
+            if self.form == SourceForm::Plain { mark(source.path, self.to)?.unwrap_or_default() } else { self.mark };
         let head = BlockHead {
             agent: source.agent,
             session: source.session.to_string(),
@@ -322,67 +353,6 @@ impl Adding<'_> {
     }
 }
 
-/// A line that was read.
-struct WaitingLine {
-    at: Option<Timestamp>,
-    /// The line itself, if it is stored.
-    line: Option<StoredLine>,
-    /// Where it ends.
-    to: u64,
-    /// The calls without a result after it, if it changed them.
-    open: Option<BTreeMap<String, Call>>,
-}
-
-/// Holds lines back until it is known that their turn was recorded as late as they are.
-struct Recorded<'a> {
-    times: &'a [Timestamp],
-    waiting: Vec<WaitingLine>,
-    bytes: usize,
-    ready: Vec<WaitingLine>,
-    /// The prompt of the turn was recorded.
-    is_turn: bool,
-}
-
-impl<'a> Recorded<'a> {
-    fn new(times: &'a [Timestamp]) -> Recorded<'a> {
-        Recorded { times, waiting: Vec::new(), bytes: 0, ready: Vec::new(), is_turn: true }
-    }
-
-    fn push(&mut self, is_prompt: bool, line: WaitingLine) {
-        if let Some(at) = line.at.filter(|_| is_prompt) {
-            self.settle(at.millis() - 1);
-            let near = |time: &Timestamp| (time.millis() - at.millis()).abs() <= SLACK_MILLIS;
-            self.is_turn = self.times.iter().any(near);
-        }
-        let open_bytes = line.open.as_ref().map_or(0, |open| open.len() * OPEN_CALL_BYTES);
-        self.bytes += WAITING_LINE_BYTES + open_bytes + line.line.as_ref().map_or(0, |line| line.text.len());
-        self.waiting.push(line);
-        if self.bytes > WAITING_BYTES_MAX {
-            self.settle(i64::MAX);
-        }
-    }
-
-    /// Decides about what waits: its turn ended before this time.
-    fn settle(&mut self, until: i64) {
-        let last = self
-            .times
-            .partition_point(|time| time.millis() <= until)
-            .checked_sub(1)
-            .map(|last| self.times[last].millis());
-        for mut line in self.waiting.drain(..) {
-            let is_recorded =
-                self.is_turn && line.at.is_none_or(|at| last.is_some_and(|last| at.millis() <= last + SLACK_MILLIS));
-            line.line = line.line.filter(|_| is_recorded);
-            self.ready.push(line);
-        }
-        self.bytes = 0;
-    }
-
-    fn take(&mut self) -> Vec<WaitingLine> {
-        std::mem::take(&mut self.ready)
-    }
-}
-
 /// A hash of the bytes before an offset.
 fn mark(path: &Path, to: u64) -> io::Result<Option<u64>> {
     let mut file = outside::open(path)?;
@@ -403,15 +373,62 @@ pub fn stored_bytes(home: &Home) -> (u64, u64) {
 
 #[cfg(test)]
 mod tests {
+    use cerberus_record::clean::text::Clean;
+    use cerberus_record::event::Location;
+    use cerberus_record::id::{Agent, ProjectId};
+    use cerberus_record::kind::EventKind;
+
     use super::*;
+    use crate::recorded::RecordedTurns;
+
+    fn location() -> Location<'static> {
+        let word = |text: &str| Clean::from_stored(text.to_string());
+        let project = ProjectId::from_stored("p".into());
+        Location { project, name: word("p"), root: word("/p"), cwd: word("/p"), branch: None }
+    }
 
     #[test]
-    fn what_waits_for_a_record_is_bounded_also_where_no_text_is_stored() {
-        let mut recorded = Recorded::new(&[]);
-        for to in 0..(2 * WAITING_BYTES_MAX / WAITING_LINE_BYTES) as u64 {
-            recorded.push(false, WaitingLine { at: None, line: None, to, open: None });
-            recorded.take();
-        }
-        assert!(recorded.waiting.len() <= WAITING_BYTES_MAX / WAITING_LINE_BYTES, "{}", recorded.waiting.len());
+    fn a_message_that_grows_or_changes_later_is_stored_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path().join("home"));
+        let mut archive = Archive::open(&home, KeepFiles::Conversation, 1).unwrap();
+        let mut add = |messages: &[(&str, u32, &str)], events: &[(u32, EventKind)]| {
+            let at = |second: u32| Timestamp::parse(&format!("2026-01-21T10:00:{second:02}Z")).unwrap();
+            let messages: Vec<serde_json::Value> = messages
+                .iter()
+                .map(|(id, second, text)| {
+                    let role = if id.starts_with('u') { "user" } else { "assistant" };
+                    let time = serde_json::json!({"created": at(*second).millis()});
+                    serde_json::json!({"info": {"id": id, "role": role, "time": time}, "parts": [{"type": "text", "text": text}]})
+                })
+                .collect();
+            let events = events.iter().map(|(second, kind)| (at(*second), *kind)).collect();
+            let recorded = RecordedTurns::new(events, Vec::new(), false);
+            let (agent, session, path) = (Agent::MANUAL, "session-one", Path::new("/t.db"));
+            let source = Source { agent, session, location: location(), path, is_main: true, recorded };
+            let object = serde_json::json!({"info": {"id": "s"}, "messages": messages});
+            archive.add_whole(&source, object.to_string().as_bytes()).unwrap();
+            archive.commit().unwrap();
+        };
+        let (prompt, tool, stop) = (EventKind::Prompt, EventKind::Tool, EventKind::Stop);
+        add(&[("u1", 0, "Tune it"), ("a1", 2, "I tu")], &[(0, prompt), (4, tool)]);
+        add(&[("u1", 0, "Tune it"), ("a1", 2, "I tune it")], &[(0, prompt), (4, tool), (5, tool)]);
+        let done = [(0, prompt), (4, tool), (5, tool), (6, stop)];
+        add(&[("u1", 0, "Tune it"), ("a1", 2, "I tune it: done")], &done);
+        add(
+            &[("u1", 0, "Tune it (a title)"), ("a1", 2, "I tune it: done"), ("u2", 8, "Go")],
+            &[&done[..], &[(8, prompt)]].concat(),
+        );
+        let (events, more) = ([&done[..], &[(8, prompt), (9, stop)]].concat(), ("a2", 9, "Gone"));
+        add(&[("u1", 0, "Tune it (a title)"), ("a1", 2, "I tune it: done"), ("u2", 8, "Go"), more], &events);
+        drop(archive);
+        let kept = crate::find(&home, Agent::MANUAL, "session-one").unwrap().unwrap();
+        let mut said = Vec::new();
+        crate::lines(&home, &kept, &mut |line| {
+            let value: serde_json::Value = serde_json::from_slice(line.as_bytes()).unwrap();
+            said.extend(value["parts"][0]["text"].as_str().map(str::to_string));
+        })
+        .unwrap();
+        assert_eq!(said, ["Tune it", "I tune it: done", "Go", "Gone"]);
     }
 }

@@ -187,7 +187,7 @@ fn has_transcript(payload: &[u8]) -> bool {
 fn keep_files(home: &Home, clock: &Clock, pending: &PendingAnswer) {
     let moment = match pending.trigger {
         Trigger::Start(_) | Trigger::Prompt(_) => TurnMoment::Before,
-        Trigger::Stop | Trigger::End => TurnMoment::Turn,
+        Trigger::Stop | Trigger::CutOff | Trigger::End => TurnMoment::Turn,
         Trigger::Failed(_) => return,
     };
     detached::start(home, clock, &pending.located, moment, pending.agent, &pending.session);

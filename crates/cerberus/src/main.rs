@@ -1,4 +1,4 @@
-//! The binary: arguments, output, exit codes. Decisions are made in core; files and the database belong to the engine.
+//! The binary: arguments, output, exit codes. What it does is decided and done in the crates below it.
 //!
 //! `hook` is dispatched before the argument parser is built, because it runs at every step of an agent and must be
 //! fast.

@@ -3,6 +3,7 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
+use std::time::Duration;
 
 use cerberus_agents::conversation::PartKind;
 use cerberus_archive::search::{FoundPassage, PassageQuery};
@@ -23,6 +24,9 @@ const PER_SESSION_MAX: usize = 3;
 
 /// Of so many sessions the text is shown beside the list.
 const SESSIONS_MAX: usize = 50;
+
+/// How much earlier than its hook the agent writes a prompt at most.
+const SLACK: Duration = Duration::from_secs(5);
 
 /// How many more passages are read than shown.
 const SPARE: usize = 4;
@@ -109,7 +113,12 @@ pub fn added(
     let known: HashSet<_> = hits.iter().map(beginning).collect();
     hits.extend(passages.into_iter().filter(|hit| !known.contains(&beginning(hit))));
     if let Some((row, since)) = this_turn(context, store)? {
-        hits.retain(|hit| hit.at < since || hit.session.as_ref().is_none_or(|session| session.row != row));
+        // The agent may write the question down before its hook reports it.
+        let is_earlier = |hit: &SearchHit| match hit.kind.as_str() {
+            "prompt" => hit.at < since.minus(SLACK),
+            _ => hit.at < since,
+        };
+        hits.retain(|hit| is_earlier(hit) || hit.session.as_ref().is_none_or(|session| session.row != row));
     }
     let mut shut: HashMap<String, bool> = HashMap::new();
     hits.retain(|hit| {

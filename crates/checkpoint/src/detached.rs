@@ -72,7 +72,7 @@ pub fn keep(
         let checkpoints = Checkpoints::new(home, located)?;
         let kept = checkpoints.keep(TurnReason { session, ..TurnReason::of(moment) }, clock.now)?;
         if moment != TurnMoment::Command {
-            checkpoints.prune(kept.as_ref(), clock.now)?;
+            checkpoints.prune(kept.as_ref(), clock)?;
         }
         Ok(())
     };

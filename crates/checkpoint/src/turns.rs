@@ -4,6 +4,7 @@
 //! What a turn changed is the difference between its state and the one before. Putting one back keeps today's state first,
 //! so that an undo can be undone. One process at a time works on a worktree's turns.
 
+use cerberus_os::clock::Clock;
 use cerberus_record::time::Timestamp;
 use cerberus_store::project::git::command::command;
 use std::fs::File;
@@ -163,7 +164,7 @@ impl Checkpoints<'_> {
 
     /// Removes what is older than the user wants to keep, what is more, what is of worktrees that are gone, and what takes
     /// too much room. `kept` is the state that was just kept.
-    pub fn prune(&self, kept: Option<&Turn>, now: Timestamp) -> Result<(), CheckpointError> {
+    pub fn prune(&self, kept: Option<&Turn>, clock: &Clock) -> Result<(), CheckpointError> {
         let limits = &self.limits;
         let _lock = self.lock()?;
         let (own, gone) = (WorktreeId::of(self.located), self.removed_worktrees());
@@ -171,12 +172,12 @@ impl Checkpoints<'_> {
         let excess = every.iter().filter(|turn| turn.worktree == own).count().saturating_sub(limits.turns);
         let of_own = |turn: &&Turn| turn.worktree == own;
         let mut old: Vec<&Turn> = every.iter().filter(of_own).take(excess).collect();
-        let is_old = |turn: &&Turn| now.since(turn.at) > limits.keep.0;
+        let is_old = |turn: &&Turn| clock.of_deletion().is_some_and(|now| now.since(turn.at) > limits.keep.0);
         old.extend(every.iter().filter(of_own).skip(excess).filter(is_old));
         old.extend(every.iter().filter(|turn| turn.worktree.as_ref().is_some_and(&gone)));
         self.remove_references(old.iter().map(|turn| turn.name.as_str()))?;
         if kept.is_some_and(|kept| room::is_due(kept.number, kept.new_bytes)) {
-            self.limit_room(now)?;
+            self.limit_room(clock.now)?;
         }
         Ok(())
     }

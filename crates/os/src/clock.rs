@@ -24,6 +24,11 @@ impl Clock {
         Clock { now: given.unwrap_or(wall), wall, is_given: given.is_some() }
     }
 
+    /// What is old by this time may be deleted. None if `now` was set: whoever sets it must not choose what is old.
+    pub fn of_deletion(&self) -> Option<Timestamp> {
+        (!self.is_given).then_some(self.wall)
+    }
+
     /// Up to when what is written down counts. Unless the user set `now`, that is everything: what was written before the
     /// system's clock was set back is not in the future.
     pub fn until(&self) -> Timestamp {

@@ -113,6 +113,16 @@ impl Home {
         self.root.join("paused.json")
     }
 
+    /// The projects whose committed `.nocerberus` the user has confirmed.
+    pub fn confirmed(&self) -> PathBuf {
+        self.root.join("confirmed.json")
+    }
+
+    /// When what was paused.
+    pub fn past_pauses(&self) -> PathBuf {
+        self.root.join("pauses.json")
+    }
+
     pub fn device(&self) -> PathBuf {
         self.root.join("device")
     }

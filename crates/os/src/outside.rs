@@ -71,7 +71,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (file, pipe, link) = (dir.path().join("file"), dir.path().join("pipe"), dir.path().join("link"));
         std::fs::write(&file, "text").unwrap();
-        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         std::os::unix::fs::symlink("link", &link).unwrap();
         assert_eq!((text(&file, 4).unwrap().as_str(), beginning(&file, 2).unwrap().as_slice()), ("text", &b"te"[..]));
         assert_eq!(bytes(&file, 3).unwrap_err().kind(), io::ErrorKind::FileTooLarge);

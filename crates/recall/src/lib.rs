@@ -4,6 +4,13 @@
 //! This crate never opens a file, reads a clock or the environment, runs SQL or waits. Time, paths and text are
 //! arguments, so every rule is tested as data.
 
+// Other lints than elsewhere: see clippy.toml. Tests may read files.
+#![cfg_attr(
+    not(test),
+    deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)
+)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
+
 pub mod brief;
 pub mod extract;
 pub mod forget;

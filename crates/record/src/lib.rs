@@ -3,6 +3,13 @@
 //! Types, rules that concern a single value, and how text is cleaned before it is kept. Nothing here parses an agent's
 //! payload or decides what a brief contains, and nothing does I/O.
 
+// Other lints than elsewhere: see clippy.toml. Tests may read files.
+#![cfg_attr(
+    not(test),
+    deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout, clippy::print_stderr)
+)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
+
 #[macro_use]
 pub mod words;
 
@@ -16,6 +23,7 @@ pub mod forgotten;
 pub mod git_report;
 pub mod id;
 pub mod kind;
+pub mod language;
 pub mod lesson;
 pub mod map;
 pub mod memory;
@@ -28,6 +36,7 @@ pub mod path;
 pub mod private;
 pub mod project;
 pub mod quotation;
+pub mod reading;
 pub mod repository;
 pub mod runs;
 pub mod seed;

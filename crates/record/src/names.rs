@@ -1,7 +1,8 @@
 //! A cheap scan for names defined in new text: line by line, no grammar, no regex. It runs in the hook.
 //!
 //! It reads the text as encoded in JSON, with escapes, so that nothing is copied. It finds definitions at the start of
-//! a line and misses the rest; it does not analyse them.
+//! a line and misses the rest; it does not analyse them. What follows the name must be what follows a name in code, so that
+//! prose, as in "function as a service", defines nothing.
 
 use memchr::memchr;
 
@@ -107,8 +108,8 @@ fn indent(line: &[u8]) -> usize {
     8 * words.len() + rest.iter().take_while(|byte| **byte == b' ').count()
 }
 
-/// The name defined by the first line of `text`.
-fn defined(text: &str) -> Option<&str> {
+/// The name defined by the first line of `text`, which may be escaped or not.
+pub fn defined(text: &str) -> Option<&str> {
     let mut rest = skip_indent(text);
     // `pub(crate) async fn`: a few modifiers at most, each perhaps with an argument in parentheses.
     for _ in 0..5 {
@@ -133,7 +134,7 @@ fn defined(text: &str) -> Option<&str> {
 fn skip_indent(mut text: &str) -> &str {
     loop {
         text = &text[indent(text.as_bytes())..];
-        match text.strip_prefix("\\t") {
+        match text.strip_prefix("\\t").or(text.strip_prefix('\t')) {
             Some(after) => text = after,
             None => return text,
         }
@@ -160,7 +161,20 @@ fn name_after(text: &str) -> Option<&str> {
     let end = text.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '$'))).unwrap_or(text.len());
     let name = &text[..end];
     let begins_well = name.chars().next().is_some_and(|c| c.is_alphabetic() || matches!(c, '_' | '$'));
-    (begins_well && name.len() <= NAME_BYTES_MAX).then_some(name)
+    (begins_well && name.len() <= NAME_BYTES_MAX && may_follow(&text[end..])).then_some(name)
+}
+
+/// Whether a line of code goes on like this after a name. Another word follows only if the line opens or ends something.
+fn may_follow(after: &str) -> bool {
+    let line = after.find("\\n").map_or(after, |end| &after[..end]).trim_end();
+    match line.trim_start_matches(' ').bytes().next() {
+        Some(byte) if byte.is_ascii_alphanumeric() => {
+            line.ends_with(['{', '(', ';', '}', '>']) || line.ends_with(" do")
+        }
+        Some(b',') => false,
+        Some(b'.') => line.len() > 1,
+        _ => true,
+    }
 }
 
 /// `name = (a) => …`, `name: Type = async function …`, after `const`.
@@ -208,6 +222,17 @@ mod tests {
             ("class: foo", None),
             ("", None),
             (r"pub(crate\nfn broken", None),
+            ("\tfn tabbed() {", Some("tabbed")),
+            ("class Foo extends Bar {", Some("Foo")),
+            ("class Foo < Bar", Some("Foo")),
+            (r"def open do\n  x", Some("open")),
+            ("function foo", Some("foo")),
+            ("function as a service", None),
+            ("class as such, however, is", None),
+            ("function as, of, and.", None),
+            ("interface as follows:", None),
+            (r"sub as in subject\nfoo {", None),
+            ("module as.", None),
         ] {
             assert_eq!(defined(line), expected, "{line}");
         }

@@ -37,23 +37,36 @@ pub const REQUEST_END: &str = "End your turn after that; this session is then re
 pub const BLOCK_BEGIN: &str = "<!-- cerberus:begin";
 pub const BLOCK_END: &str = "<!-- cerberus:end -->";
 
-/// The first line of a brief: what the text is, and what the agent is asked for.
-pub const FIRST_LINE: &str = "# From earlier sessions. When the user states a rule or decides, quote them: cerberus quote --kind rule|decision 'their words'";
+/// The first line of a brief: what the text is, how to ask for more, and what the agent is asked for.
+pub const FIRST_LINE: &str = "# From earlier sessions. More: cerberus search WORDS. If the user states a rule or decides: cerberus quote --kind rule|decision 'their words'";
+/// How it began in every version.
+const FIRST_LINE_BEGIN: &str = "# From earlier sessions. ";
+/// The rest of it in other versions.
+const QUOTE_ASKED: &str = "cerberus quote --kind rule|decision";
+
+/// Kinds of facts that are kept and never told as a line.
+const NOT_TOLD: [FactKind; 5] =
+    [FactKind::Done, FactKind::Test, FactKind::Commit, FactKind::PullRequest, FactKind::Step];
+
+/// How the lines begin that agents are told.
+pub fn told_prefixes() -> impl Iterator<Item = &'static str> {
+    let kinds = FactKind::ALL.into_iter().filter(|kind| !NOT_TOLD.contains(kind));
+    kinds.map(FactKind::prefix).chain(OTHER_PREFIXES)
+}
 
 /// Is this a line that only a brief contains?
 pub fn is_ours(line: &str) -> bool {
     // It is still ours when quoted or in a list.
     let line = line.trim().trim_start_matches(['>', '-', '*', ' ']).trim_matches('`');
-    if line.starts_with(FIRST_LINE) || line.starts_with(TEAM_LINE) {
+    if line.starts_with(FIRST_LINE_BEGIN) && line.contains(QUOTE_ASKED) || line.starts_with(TEAM_LINE) {
         return true;
     }
     let prefixes = FactKind::ALL.into_iter().map(FactKind::prefix).chain(OTHER_PREFIXES);
     let Some(rest) = prefixes.filter_map(|prefix| line.strip_prefix(prefix)).next() else {
         return false;
     };
-    // Words like `test:e2e` begin sentences of others; those kinds are not in briefs.
-    let not_told = [FactKind::Done, FactKind::Test, FactKind::Commit, FactKind::PullRequest, FactKind::Step];
-    let is_told = !not_told.into_iter().any(|kind| line.starts_with(kind.prefix()));
+    // Words like `test:e2e` begin sentences of others.
+    let is_told = !NOT_TOLD.into_iter().any(|kind| line.starts_with(kind.prefix()));
     !rest.is_empty() && !rest.starts_with(char::is_whitespace) && (is_told || !rest.contains(char::is_whitespace))
 }
 

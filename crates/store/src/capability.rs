@@ -9,6 +9,7 @@ use std::path::Path;
 use cerberus_os::clock::Clock;
 use cerberus_os::home::Home;
 use cerberus_recall::forget::ForgetRequest;
+use cerberus_record::memory::Evidence;
 use serde::Serialize;
 
 use crate::view::Store;
@@ -30,7 +31,7 @@ pub struct Finding {
 
 pub trait Capability {
     /// Called after everything was brought up to date, before a session is told its brief.
-    fn before_brief(&self, _home: &Home, _clock: &Clock, _store: &mut Store) -> Result<(), CapabilityError> {
+    fn before_brief(&self, _home: &Home, _store: &mut Store) -> Result<(), CapabilityError> {
         Ok(())
     }
 
@@ -53,6 +54,16 @@ pub trait Capability {
 
     /// Removes its own copies of what is forgotten, while it is held.
     fn forget(&self, _home: &Home, _request: &ForgetRequest) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Of how many conversations it keeps a request removes something.
+    fn count_conversations(&self, _home: &Home, _request: &ForgetRequest) -> io::Result<usize> {
+        Ok(0)
+    }
+
+    /// Removes from its own copies words that the user wants forgotten, while it is held.
+    fn forget_words(&self, _home: &Home, _said: &[&Evidence]) -> io::Result<()> {
         Ok(())
     }
 

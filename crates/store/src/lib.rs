@@ -3,6 +3,7 @@
 //! No argument parser, no terminal, no environment, no async. The home and the time are passed in. Only `summary` uses
 //! the network. Checks, loops and sync are not known here: each contributes through [`capability::Capability`].
 
+pub mod authorities;
 pub mod brief;
 pub mod browse;
 pub mod capability;

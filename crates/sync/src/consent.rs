@@ -15,13 +15,13 @@ use super::files::Files;
 use super::local::{Shared, Space, Spaces};
 
 /// Ends the sharing of projects of which the user wants nothing stored any more. What was stored before stays.
-pub fn end_sharing(home: &Home, now: Timestamp, store: &Store, spaces: &mut Spaces, number: u32) -> Result<()> {
+pub fn end_sharing(home: &Home, store: &Store, spaces: &mut Spaces, number: u32) -> Result<()> {
     let mut has_ended = false;
     for shared in &mut spaces.numbered(number)?.projects {
         if shared.is_space() || shared.is_ending || shared.ended.is_some() {
             continue;
         }
-        if let Some(block) = block(store, shared, |root| privacy::users_block(home, now, &identity::locate(root)))? {
+        if let Some(block) = block(store, shared, |root| privacy::users_block(home, &identity::locate(root)))? {
             (shared.is_ending, shared.ended) = (true, Some(block.to_string()));
             has_ended = true;
         }

@@ -76,7 +76,7 @@ impl Exchange<'_> {
         let files = Files::new(self.home);
         let mut spaces = files.spaces()?;
         let mut report = ExchangeReport::default();
-        consent::end_sharing(self.home, self.clock.now, self.store, &mut spaces, number)?;
+        consent::end_sharing(self.home, self.store, &mut spaces, number)?;
         let hub = &mut Ahead::new(hub);
         let known = links::known(&files, spaces.numbered(number)?)?;
         hub.prepare(self.first_questions(&files, spaces.numbered(number)?, known.as_ref())?)?;

@@ -9,7 +9,7 @@ use cerberus_recall::brief::{self, BriefLine};
 use cerberus_record::event::{Event, OpenFacts};
 use cerberus_record::id::{Agent, SessionId, fnv1a};
 use cerberus_record::session::CARRY_OVER;
-use cerberus_store::brief::recall::worked;
+use cerberus_store::brief::work::worked;
 use cerberus_store::journal;
 use cerberus_store::journal::own_record;
 use cerberus_store::project::identity::Located;

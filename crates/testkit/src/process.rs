@@ -3,7 +3,7 @@
 //! Dropping a [`Running`] that has not ended kills its group. An agent's children may leave that group (the shell of
 //! Claude Code's Bash tool has its own session and outlives a killed client): [`running_in`] finds them, and dropping a
 //! scratch directory kills them. Output goes to unnamed files, never to pipes, so that a surviving grandchild cannot
-//! block a reader. Running processes are read from `/proc` (Linux); the environment of a process is never read.
+//! block a reader.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -13,7 +13,9 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
+use rustix::process::{Signal, kill_process_group};
+
+use crate::processes::{self, to_pid};
 
 /// How long to wait for anything: what takes longer has hung, even on a slow machine.
 pub const LIMIT: Duration = Duration::from_secs(600);
@@ -135,12 +137,8 @@ pub fn kill_group(pid: u32) -> io::Result<()> {
 pub(crate) fn kill_below(dir: &Path) {
     let shared = std::env::temp_dir().canonicalize().expect("there is a temporary directory");
     assert!(dir.starts_with(&shared) && dir != shared, "{} is not a scratch directory", dir.display());
-    for pid in pids().filter(|pid| *pid != std::process::id()) {
-        // The handle is opened first, so that a reused pid is never killed.
-        let handle = to_pid(pid).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-        if let Some(handle) = handle.filter(|_| works_below(pid, dir)) {
-            let _ = pidfd_send_signal(handle, Signal::KILL);
-        }
+    for pid in processes::working_below(dir).into_iter().filter(|pid| *pid != std::process::id()) {
+        processes::kill_if(pid, || processes::working_below(dir).contains(&pid));
     }
 }
 
@@ -160,46 +158,9 @@ pub fn wait_until<T>(what: &str, limit: Duration, mut probe: impl FnMut() -> Opt
 
 /// The processes, as `pid name`, in this group or with a working directory inside this one. Zombies do not count.
 pub fn running_in(group: u32, dir: &Path) -> Vec<String> {
-    pids()
-        .filter_map(|pid| {
-            // A process may end at any time: one that cannot be read is gone.
-            let line = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-            let stat = Stat::parse(&line)?;
-            let counts = stat.runs && (stat.group == group || works_below(pid, dir));
-            counts.then(|| format!("{pid} {}", stat.name))
-        })
-        .collect()
-}
-
-fn pids() -> impl Iterator<Item = u32> {
-    let entries = std::fs::read_dir("/proc").expect("running processes are read from /proc");
-    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-}
-
-fn works_below(pid: u32, dir: &Path) -> bool {
-    std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(dir))
-}
-
-fn to_pid(pid: u32) -> Option<Pid> {
-    i32::try_from(pid).ok().and_then(Pid::from_raw)
-}
-
-struct Stat<'a> {
-    name: &'a str,
-    runs: bool,
-    group: u32,
-}
-
-impl<'a> Stat<'a> {
-    /// `pid (name) state ppid pgrp …`; the name may contain spaces and parentheses.
-    fn parse(line: &'a str) -> Option<Self> {
-        let (head, rest) = line.rsplit_once(')')?;
-        let (_, name) = head.split_once('(')?;
-        let mut words = rest.split_whitespace();
-        let runs = !matches!(words.next()?, "Z" | "X");
-        let group = words.nth(1)?.parse().ok()?;
-        Some(Self { name, runs, group })
-    }
+    let below = processes::working_below(dir);
+    let counts = |found: &processes::Found| found.group == group || below.contains(&found.pid);
+    processes::all().into_iter().filter(counts).map(|found| format!("{} {}", found.pid, found.name)).collect()
 }
 
 /// Everything written to the file so far, regardless of its position.
@@ -243,6 +204,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(not(target_os = "linux"), ignore = "setsid is a program of Linux")]
     fn what_left_the_group_is_found_and_killed_by_its_directory() {
         let dir = tempfile::tempdir().unwrap();
         let dir = dir.path().canonicalize().unwrap();
@@ -262,12 +224,5 @@ mod tests {
         wait_until("output", LIMIT, || (contents(&stdout) == started).then_some(())).unwrap();
         let told = running.wait(Duration::ZERO).unwrap_err();
         assert!(told.contains("timed out") && told.contains("started"), "{told}");
-    }
-
-    #[test]
-    fn reads_stat_lines_with_odd_names() {
-        let stat = Stat::parse("12 (a) b (c) S 1 7 7 0").unwrap();
-        assert_eq!((stat.name, stat.runs, stat.group), ("a) b (c", true, 7));
-        assert!(!Stat::parse("12 (x) Z 1 7 7 0").unwrap().runs);
     }
 }

@@ -1,7 +1,7 @@
 //! A program in its own terminal: captures its output and types input for it.
 //!
-//! The terminal is a pseudo-terminal pair; `setsid --ctty` makes it the program's controlling terminal, so closing it
-//! sends SIGHUP like closing a window. The output is kept as it is; [`Terminal::screen`] renders it. A program that is
+//! The terminal is a pseudo-terminal pair; `setsid --ctty`, or on other systems a line of Python, makes it the program's
+//! controlling terminal, so closing it sends SIGHUP like closing a window. The output is kept as it is; [`Terminal::screen`] renders it. A program that is
 //! still running when its terminal is dropped is killed with its group.
 
 use std::fs::File;
@@ -20,6 +20,23 @@ use rustix::termios::{LocalModes, Winsize, tcgetattr, tcgetwinsize, tcsetwinsize
 
 use crate::process::{kill_group, wait_until};
 
+/// What starts the words behind it in a session of their own, with their input as its terminal.
+const IN_SESSION: &[&str] = match cfg!(target_os = "linux") {
+    true => &["setsid", "--ctty"],
+    false => &[
+        "python3",
+        "-c",
+        "import os, sys, fcntl, termios
+os.setsid()
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execvp(sys.argv[1], sys.argv[1:])",
+    ],
+};
+/// Only some systems can open a terminal that no child gets that another test starts at that moment.
+#[cfg(target_os = "linux")]
+const OPEN_FLAGS: OpenptFlags = OpenptFlags::RDWR.union(OpenptFlags::NOCTTY).union(OpenptFlags::CLOEXEC);
+#[cfg(not(target_os = "linux"))]
+const OPEN_FLAGS: OpenptFlags = OpenptFlags::RDWR.union(OpenptFlags::NOCTTY);
 /// Rows and columns, unless a test sets others.
 const SIZE: (u16, u16) = (40, 120);
 const LOOK_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
@@ -51,7 +68,8 @@ impl Terminal {
 
     /// In a terminal of this many rows and columns.
     pub fn spawn_sized(command: &Command, size: (u16, u16)) -> io::Result<Terminal> {
-        let main = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+        let main = openpt(OPEN_FLAGS)?;
+        rustix::io::fcntl_setfd(&main, rustix::io::FdFlags::CLOEXEC)?;
         grantpt(&main)?;
         unlockpt(&main)?;
         tcsetwinsize(&main, winsize(size))?;
@@ -199,8 +217,8 @@ fn closed() -> io::Error {
 
 /// The same command as the leader of a new session with this controlling terminal.
 fn in_session(command: &Command, terminal: OwnedFd) -> io::Result<Command> {
-    let mut wrapped = Command::new("setsid");
-    wrapped.arg("--ctty").arg(command.get_program()).args(command.get_args()).env_clear();
+    let mut wrapped = Command::new(IN_SESSION[0]);
+    wrapped.args(&IN_SESSION[1..]).arg(command.get_program()).args(command.get_args()).env_clear();
     wrapped.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
     wrapped.current_dir(command.get_current_dir().unwrap_or(".".as_ref()));
     wrapped.stdin(terminal.try_clone()?).stdout(terminal.try_clone()?).stderr(Stdio::from(terminal));

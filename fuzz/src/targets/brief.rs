@@ -6,7 +6,7 @@ use cerberus_recall::brief::AlreadyKnown;
 use cerberus_recall::brief::stopped::{Quotable, Turn};
 use cerberus_recall::brief::{Brief, BriefRequest, CHARS_MAX, KnownFact, Likely, PromptPosition, compose, on_prompt};
 use cerberus_recall::extract::extract;
-use cerberus_recall::extract::symbols::{self, Language};
+use cerberus_recall::extract::functions;
 use cerberus_record::clean::BUILT_IN;
 use cerberus_record::clean::text::{Keep, code, name};
 use cerberus_record::event::Event;
@@ -103,14 +103,14 @@ fn told(brief: &Brief, budget_tokens: usize) -> Result<(), String> {
     )
 }
 
-pub fn symbols() -> anyhow::Result<Check> {
+pub fn functions() -> anyhow::Result<Check> {
     Ok(Box::new(|input| {
         let source = String::from_utf8_lossy(input);
-        let endings = ["rs", "py", "js", "ts", "go", "java", "c", "cpp", "cs", "rb", "php", "sh", "kt", "lua"];
-        let ending = endings[input.len() % endings.len()];
-        let Some(language) = Language::of_path(&format!("a.{ending}")) else { return Ok(()) };
-        for name_of in symbols::changed(language, &source, &[(1, 1_000)]) {
-            holds(matches!(name(&name_of), Cow::Borrowed(_)), "a name holds nothing hostile", name_of)?;
+        for line in 0..50 {
+            let Some(function) = functions::around(&source, line) else { continue };
+            holds(matches!(name(function), Cow::Borrowed(_)), "a name holds nothing hostile", function)?;
+            let at = functions::line_of(&source, function);
+            holds(at.is_none_or(|at| functions::around(&source, at) == Some(function)), "a line is right", function)?;
         }
         Ok(())
     }))

@@ -46,7 +46,7 @@ pub fn all() -> Vec<Target> {
         quick("seed-file", Kind::Payloads, wire::seed_file),
         quick("memory-line", Kind::Text, wire::memory_line),
         quick("brief", Kind::Text, brief::brief),
-        quick("symbols", Kind::Text, brief::symbols),
+        quick("functions", Kind::Text, brief::functions),
         quick("redactor", Kind::Text, secret::redactor),
         quick("settings", Kind::Settings, settings::merger),
         quick("query", Kind::Queries, search::query),

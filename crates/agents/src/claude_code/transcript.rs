@@ -12,6 +12,7 @@ use cerberus_record::event::{CompactStage, Event, Outcome};
 use cerberus_record::ours::without_handoff;
 use cerberus_record::source::MemorySource;
 use cerberus_record::time::Timestamp;
+use memchr::memmem;
 
 use super::line::{ClaudeLine, ClaudeMessage};
 use super::rewind::Rewinds;
@@ -149,8 +150,7 @@ impl ClaudeReader<'_> {
                     self.feedback(feedback, &uuid, &context, untyped);
                 } else if !is_sidechain.0 && !words.is_empty() {
                     let before = self.read.prompts.len();
-                    self.user_message(words, &uuid, &context, untyped, is_meta.0);
-                    let is_prompt = self.read.prompts.len() > before;
+                    let is_prompt = self.user_message(words, &uuid, &context, untyped, is_meta.0);
                     let parent = parent.as_ref().map(|parent| parent.0.as_deref());
                     let undone = self.rewinds.follow(&uuid, parent, before, is_prompt);
                     undone.for_each(|at| self.read.prompts[at].is_undone = true);
@@ -216,6 +216,7 @@ impl ClaudeReader<'_> {
         words
     }
 
+    /// Returns whether it is a prompt.
     fn user_message(
         &mut self,
         words: Cow<str>,
@@ -223,24 +224,27 @@ impl ClaudeReader<'_> {
         context: &LineContext,
         untyped: Option<MemorySource>,
         is_meta: bool,
-    ) {
+    ) -> bool {
         let words = without_handoff(words);
         // Lines from the client: command output, reminders, interruptions. The user's text may start with a private
         // tag too.
         let text = without_private(&words);
-        let is_from_client = text.trim_start().starts_with(['<']) || text.starts_with("[Request interrupted");
-        if text.trim().is_empty() || is_from_client || text.starts_with("Caveat:") {
-            return;
+        let begins = |word| text.trim_start().starts_with(word);
+        let is_prompt = !["<", "[Request interrupted", "Caveat:"].into_iter().any(begins);
+        // Whatever it looks like, a hook may have reported it as a prompt: then its marks say who sent it.
+        if text.trim().is_empty() || (!is_prompt && untyped.is_none()) {
+            return false;
         }
         let text = self.cleaner.clean(words, Keep::PROMPT).into_owned();
         let key = prompt_key(&text, uuid.as_bytes());
         let session = self.cleaner.clean(context.session.clone(), Keep::NAME);
         let (is_undone, is_unreported) = (false, false);
         self.read.prompts.push(SeenPrompt { session, key: key.clone(), source: untyped, is_undone, is_unreported });
-        if !is_meta {
+        if is_prompt && !is_meta {
             self.finish_turn();
             self.push(context, key, Event::Prompt { text });
         }
+        is_prompt
     }
 
     /// The turn goes on with what the user said instead.
@@ -321,6 +325,14 @@ fn outcome(is_error: bool, words: &str) -> Outcome {
         true if STOPPED.iter().any(|stopped| words.starts_with(stopped)) => Outcome::Interrupted,
         true => Outcome::Failed,
     }
+}
+
+/// Whether the user ended the turn with this line. Any other line of the conversation goes on with it.
+pub(super) fn ends_turn(line: &[u8]) -> Option<bool> {
+    let has = |part: &str| memmem::find(line, part.as_bytes()).is_some();
+    let is_own = has("\"type\":\"user\"") || has("\"type\":\"assistant\"");
+    // In somebody's words the quotation mark would be escaped.
+    (is_own && !has("\"isSidechain\":true")).then(|| has(":\"[Request interrupted by user"))
 }
 
 #[cfg(test)]

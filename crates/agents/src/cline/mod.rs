@@ -20,6 +20,7 @@ pub(super) static PROFILE: Profile = Profile {
         form: TranscriptForm::Whole,
         begin: |cleaner| WholeReader::begin(cleaner, transcript::read),
     }),
+    prompt_lines: &["\"user\""],
     reply: host::bare_reply,
     has_exact_starts: true,
     has_plugin_process: true,

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use cerberus_record::clean::Cleaner;
+use cerberus_record::source::MemorySource;
 use cerberus_record::time::Timestamp;
 use serde::Deserialize;
 
@@ -28,6 +29,7 @@ struct ClineFile<'a> {
 struct ClineOrigin<'a> {
     #[serde(rename = "parentThreadId")]
     parent: Text<'a>,
+    mode: Text<'a>,
 }
 
 #[derive(Default, Deserialize)]
@@ -94,11 +96,21 @@ pub(crate) fn read(cleaner: &Cleaner, bytes: &[u8]) -> Option<Transcript> {
     Some(session(cleaner, file))
 }
 
+/// Where the prompts of a session are from, if nobody types them. Its schedules and event handlers are automation.
+fn untyped(mode: Option<&str>) -> Option<MemorySource> {
+    match mode {
+        None | Some("user") => None,
+        Some("automation") => Some(MemorySource::Scheduled),
+        Some(_) => Some(MemorySource::Client),
+    }
+}
+
 fn session(cleaner: &Cleaner, file: ClineFile) -> Transcript {
+    let untyped = untyped(file.origin.0.mode.0.as_deref());
     let parent = file.origin.0.parent.0;
     let is_subagent = parent.is_some();
     let session = parent.or(file.session.0).map(Cow::into_owned);
-    let mut builder = TranscriptBuilder { session, is_subagent, ..TranscriptBuilder::new(cleaner) };
+    let mut builder = TranscriptBuilder { session, is_subagent, untyped, ..TranscriptBuilder::new(cleaner) };
     let mut calls = Vec::new();
     for Object(message) in file.messages.0 {
         let at = message.at.0.as_deref().and_then(|millis| millis.parse().ok()).map(Timestamp::from_millis);

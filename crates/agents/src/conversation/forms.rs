@@ -30,6 +30,9 @@ const PATHS: [&str; 8] =
 /// What a search is given besides a path.
 const SEARCHES: [&str; 5] = ["pattern", "query", "regex", "glob", "search"];
 
+/// The keys of the line that a command runs.
+pub const COMMAND_LINES: [&str; 4] = ["command", "cmd", "commands", "script"];
+
 /// The keys of what a call changes in a file.
 const CHANGES: [&str; 12] = [
     "old_string",
@@ -137,7 +140,7 @@ pub fn command(arguments: &Value) -> Option<String> {
     if path(object).is_some() {
         return None;
     }
-    ["command", "cmd", "commands", "script"].into_iter().find_map(|key| match object.get(key)? {
+    COMMAND_LINES.into_iter().find_map(|key| match object.get(key)? {
         Value::String(line) => Some(line.clone()),
         Value::Array(words) => {
             let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();

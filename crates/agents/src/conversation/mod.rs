@@ -51,6 +51,37 @@ pub enum PartKind {
     Note,
 }
 
+/// Where the forms put what is said. What else a line has is the client's business.
+const SAID_IN: [&str; 11] = [
+    "message",
+    "payload",
+    "data",
+    "content",
+    "parts",
+    "messages",
+    "toolCalls",
+    "summary",
+    "$set",
+    "functionCall",
+    "functionResponse",
+];
+
+/// Whether a line has what a tool printed that did not fail.
+pub fn has_output(line: &Value) -> bool {
+    match line {
+        Value::Array(all) => all.iter().any(has_output),
+        Value::Object(object) => {
+            let answers = match (forms::call(object), forms::answer(object)) {
+                (Some(form), _) => form.answers,
+                (_, Some(form)) => form.answers,
+                _ => return SAID_IN.into_iter().filter_map(|key| object.get(key)).any(has_output),
+            };
+            answers.iter().any(|path| forms::at(object, path).is_some()) && !forms::has_failed(object, "")
+        }
+        _ => false,
+    }
+}
+
 /// The parts of a conversation in one line of a transcript.
 pub fn parts(line: &Value) -> Vec<Part> {
     read_parts(line, usize::MAX)
@@ -62,9 +93,11 @@ pub fn first_part(line: &Value) -> Option<Part> {
 }
 
 fn read_parts(line: &Value, parts_max: usize) -> Vec<Part> {
-    let mut reader = Reader { at: time_of(line), found: Vec::new(), parts_max };
+    let mut reader = Reader { at: time_of(line), is_side: false, found: Vec::new(), parts_max };
     let Some(object) = line.as_object() else { return reader.found };
-    let is_clients = ["isMeta", "isCompactSummary"].into_iter().any(|key| object.get(key) == Some(&Value::Bool(true)));
+    let is_set = |key: &str| object.get(key) == Some(&Value::Bool(true));
+    let is_clients = is_set("isMeta") || is_set("isCompactSummary");
+    reader.is_side = is_set("isSidechain");
     // Codex writes for its screen what it has written for the model.
     if forms::text(object, "type") != Some("event_msg") {
         reader.read(line, if is_clients { Role::Client } else { Role::Unknown });
@@ -83,6 +116,8 @@ enum Role {
 
 struct Reader {
     at: Option<Timestamp>,
+    /// An agent talks with its subagent: nobody typed that.
+    is_side: bool,
     found: Vec<Part>,
     /// Nothing more is read when there are so many.
     parts_max: usize,
@@ -119,20 +154,7 @@ impl Reader {
         if let Some(said) = forms::text(object, "content") {
             self.say(role, said);
         }
-        // Where the forms put what is said. What else a line has is the client's business.
-        for key in [
-            "message",
-            "payload",
-            "data",
-            "content",
-            "parts",
-            "messages",
-            "toolCalls",
-            "summary",
-            "$set",
-            "functionCall",
-            "functionResponse",
-        ] {
+        for key in SAID_IN {
             if let Some(value @ (Value::Array(_) | Value::Object(_))) = object.get(key) {
                 self.read(value, role);
             }
@@ -142,6 +164,7 @@ impl Reader {
     fn say(&mut self, role: Role, said: &str) {
         let kind = match role {
             Role::Agent => PartKind::Message,
+            Role::User if self.is_side => PartKind::Message,
             Role::User if !is_from_client(said) => PartKind::Prompt,
             Role::User | Role::Client | Role::Unknown => PartKind::Note,
         };

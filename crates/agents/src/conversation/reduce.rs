@@ -199,13 +199,17 @@ fn apply(cut: Reduction, value: &mut Value) {
     }
 }
 
-/// Cuts what a command line writes into files.
-fn written_by_command(value: &mut Value) {
-    each_text(value, "", &mut |_, text| {
-        if let Cow::Owned(without) = without_contents(text) {
-            *text = without;
+/// Cuts what a command line writes into files. Other arguments are no command lines, whatever they look like.
+fn written_by_command(given: &mut Value) {
+    for (key, line) in given.as_object_mut().into_iter().flatten() {
+        if forms::COMMAND_LINES.contains(&key.as_str()) {
+            each_text(line, key, &mut |_, text| {
+                if let Cow::Owned(without) = without_contents(text) {
+                    *text = without;
+                }
+            });
         }
-    });
+    }
 }
 
 fn private(value: &mut Value) {

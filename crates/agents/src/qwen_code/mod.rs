@@ -26,6 +26,7 @@ pub(super) static PROFILE: Profile = Profile {
         !marks.has_conversation && !marks.has_turn && marks.has_time && is_its_chat
     },
     transcript: Some(TranscriptFormat { form: TranscriptForm::Lines, begin: transcript::begin }),
+    prompt_lines: &["\"user\""],
     reply: |occasion, context| host::reply(occasion, context, None),
     refuse: |meant, reason| (meant != HookRefusal::Ask).then(|| refusal(meant, reason)),
     shows_notice: true,

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use cerberus_record::clean::Cleaner;
 use cerberus_record::event::Outcome;
+use cerberus_record::source::MemorySource;
 use cerberus_record::time::Timestamp;
 use serde::Deserialize;
 
@@ -33,6 +34,7 @@ struct QwenLine<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
     subtype: Text<'a>,
+    provenance: Text<'a>,
     message: Object<QwenMessage<'a>>,
     #[serde(rename = "systemPayload")]
     details: Object<Details<'a>>,
@@ -119,6 +121,15 @@ pub(crate) fn context(line: &[u8]) -> Vec<StreamEvent> {
     }
 }
 
+/// Where a message of the user is from, if nobody typed it.
+fn untyped(subtype: Option<&str>, provenance: Option<&str>) -> Option<MemorySource> {
+    match (subtype, provenance) {
+        (Some("cron"), _) => Some(MemorySource::Scheduled),
+        (None | Some("mid_turn_user_message"), None | Some("real_user")) => None,
+        _ => Some(MemorySource::Client),
+    }
+}
+
 struct QwenReader<'c> {
     builder: TranscriptBuilder<'c>,
     open: Pending<QwenOpen>,
@@ -161,7 +172,9 @@ impl QwenReader<'_> {
         builder.is_subagent = line.is_subagent.0;
         let id = line.uuid.0.unwrap_or_default();
         let Object(QwenMessage { parts }) = line.message;
+        builder.untyped = untyped(line.subtype.0.as_deref(), line.provenance.0.as_deref());
         match (line.kind.0.as_deref(), line.subtype.0.as_deref()) {
+            (Some("user"), _) if builder.untyped.is_some() => _ = builder.saw_prompt(typed(parts), &id),
             (Some("user"), None) => {
                 let words = line.details.0.typed.0.unwrap_or_else(|| typed(parts));
                 // A command to the client itself.

@@ -819,6 +819,45 @@ fn copilot_marks_schedules_skills_and_continuations() {
     }
 }
 
+/// As Qwen Code 0.24.4 writes them.
+#[test]
+fn qwen_code_marks_schedules_notifications_and_goals() {
+    let said = |extra: Value| {
+        let mut line = json!({"uuid": "1", "sessionId": "s", "timestamp": "2026-02-03T09:00:00Z", "type": "user",
+            "cwd": "/home/dev/hydra", "message": {"role": "user", "parts": [{"text": "Use tabs"}]}});
+        line.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        line
+    };
+    for (extra, source) in [
+        (json!({}), None),
+        (json!({"provenance": "real_user"}), None),
+        (json!({"provenance": "system", "subtype": "cron", "systemPayload": {"displayText": "x"}}), Some("scheduled")),
+        (json!({"provenance": "system", "subtype": "notification"}), Some("client")),
+        (json!({"provenance": "goal_runtime", "subtype": "goal_runtime"}), Some("client")),
+        (json!({"provenance": "something_new"}), Some("client")),
+    ] {
+        let found = sources(qwen_code::AGENT, &[said(extra.clone())], &["Use tabs"]);
+        assert_eq!(found, expected(&[("Use tabs", source)]), "{extra}");
+    }
+}
+
+/// As Cline 3.0.65 writes them.
+#[test]
+fn cline_marks_sessions_that_a_schedule_began() {
+    for (origin, source) in [
+        (json!({"source": "cli", "sessionId": "s"}), None),
+        (json!({"source": "cli", "mode": "user", "sessionId": "s"}), None),
+        (json!({"source": "core", "mode": "automation", "trigger": "hub-schedule"}), Some("scheduled")),
+        (json!({"source": "core", "mode": "import"}), Some("client")),
+    ] {
+        let text = json!([{"type": "text", "text": "Use tabs"}]);
+        let message = json!({"id": "m1", "role": "user", "ts": 1_770_000_000_000_u64, "content": text});
+        let file = json!({"sessionId": "s", "origin": origin, "messages": [message]});
+        let found = sources(cline::AGENT, std::slice::from_ref(&file), &["Use tabs"]);
+        assert_eq!(found, expected(&[("Use tabs", source)]), "{file}");
+    }
+}
+
 #[test]
 fn prompts_with_the_same_words_are_told_apart_by_their_order() {
     let key = |words: &str, number: usize| crate::key::prompt_key(words, number.to_string().as_bytes());

@@ -275,7 +275,9 @@ impl<'c> TranscriptBuilder<'c> {
     /// Notes who sent a prompt, which need not be an event.
     pub(crate) fn saw_prompt(&mut self, words: Cow<str>, source: &str) -> Option<(Clean<'static>, Clean<'static>)> {
         let words = without_handoff(words);
-        if self.is_subagent || is_from_client(&words) {
+        let is_prompt = !is_from_client(&words);
+        // Whatever it looks like, a hook may have reported it as a prompt.
+        if self.is_subagent || (!is_prompt && (self.untyped.is_none() || words.trim().is_empty())) {
             return None;
         }
         let text = self.cleaner.clean(words, Keep::PROMPT).into_owned();
@@ -288,7 +290,7 @@ impl<'c> TranscriptBuilder<'c> {
             is_undone: false,
             is_unreported: false,
         });
-        Some((key, text))
+        is_prompt.then_some((key, text))
     }
 
     pub(crate) fn agent_message(&mut self, words: Cow<str>, key: &str) {

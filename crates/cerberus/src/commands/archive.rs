@@ -7,6 +7,7 @@ use cerberus_archive::{self as archive, ArchiveError, Conversation, write};
 use cerberus_os::ahead;
 use cerberus_os::failures;
 use cerberus_record::id::Agent;
+use cerberus_record::time::Timestamp;
 use cerberus_store::config::KeepInArchive;
 use cerberus_store::summary::detached;
 use cerberus_store::view::{SessionRow, Store};
@@ -101,7 +102,7 @@ fn expire(context: &Context) -> Result<()> {
     if limits.retention.is_none() && limits.max_size.is_none() {
         return Ok(());
     }
-    let before = limits.oldest(context.clock.now);
+    let before = context.clock.of_deletion().map_or(Timestamp::EPOCH, |now| limits.oldest(now));
     Ok(archive::erase::expire(&context.home, before, limits.max_size.map(|size| size.bytes))?)
 }
 
@@ -162,7 +163,7 @@ impl HeldConversation {
     /// Its lines, without those of subagents.
     pub fn lines(&self, context: &Context, take: &mut dyn FnMut(&str)) -> std::result::Result<(), ArchiveError> {
         match self {
-            HeldConversation::Here(here) => archive::lines(&context.home, here, 0, take),
+            HeldConversation::Here(here) => archive::lines(&context.home, here, take),
             HeldConversation::Fetched(lines) => {
                 lines.iter().for_each(|line| take(line));
                 Ok(())
@@ -170,10 +171,10 @@ impl HeldConversation {
         }
     }
 
-    /// The transcripts that it was read from on this device.
+    /// The transcripts that it was read from on this device, the newest first.
     pub fn sources(&self) -> &[PathBuf] {
         match self {
-            HeldConversation::Here(here) => &here.sources,
+            HeldConversation::Here(here) => &here.own_sources,
             HeldConversation::Fetched(_) => &[],
         }
     }
@@ -188,6 +189,26 @@ impl HeldConversation {
         })?;
         Ok(found)
     }
+}
+
+/// What was said in a session until now; empty if that is not known.
+#[cfg(feature = "loop")]
+pub fn conversation_so_far(context: &Context, store: &Store, session: &SessionRow) -> Vec<Part> {
+    let read = || -> Result<Vec<Part>> {
+        let keep = context.config()?.archive.keep.files().filter(|_| session.device.is_none());
+        if let Some(keep) = keep {
+            context.require_privacy_rules()?;
+            let surroundings = context.agent_surroundings();
+            let mut update = ArchiveUpdate::begin(&context.home, &context.clock, &surroundings, store, keep, 1)?;
+            update.sessions(std::slice::from_ref(session), None)?;
+            update.finish()?;
+        }
+        HeldConversation::find(context, store, session)?.map_or(Ok(Vec::new()), |kept| kept.parts(context))
+    };
+    read().unwrap_or_else(|failure| {
+        render::talk(&format!("cerberus: its conversation cannot be read: {:#}", failure.error));
+        Vec::new()
+    })
 }
 
 /// What the archive holds.

@@ -7,21 +7,22 @@ use anyhow::Context as _;
 use cerberus_agents::install::Surroundings;
 use cerberus_os::outside;
 use cerberus_recall::brief::rank::weights::LEARNED_MIN;
-use cerberus_recall::brief::usage::{LineUse, ToldFileUsage};
+use cerberus_recall::brief::usage::ToldFileUsage;
 use cerberus_recall::brief::{BriefLine, CHARS_MAX, DroppedLine};
 use cerberus_recall::summary::render::Format;
 use cerberus_record::event::StartSource;
 use cerberus_record::fact::FactKind;
 use cerberus_record::id::SessionId;
+use cerberus_store::brief::in_between::MomentTold;
 use cerberus_store::brief::question::{Budget, Question};
 use cerberus_store::brief::recall::{self, Briefing, SummarizedSession};
 use cerberus_store::brief::usage::{self, ToldSessions};
-use cerberus_store::brief::used::MomentTold;
+use cerberus_store::brief::work;
 use cerberus_store::browse::told::moment_words;
 use cerberus_store::same_project::joined::joined;
 use cerberus_store::sessions::find::Recent;
-use cerberus_store::sessions::recover;
-use cerberus_store::view::Store;
+use cerberus_store::sessions::{caller, recover};
+use cerberus_store::view::{SessionRow, Store, StoreError};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 use serde_json::json;
@@ -139,6 +140,7 @@ impl BriefArgs {
             Some(tokens) => Budget::of_all(tokens as usize),
             None => Budget::of_session(config.brief.session_tokens),
         };
+        let own = self.asking(store, context)?;
         let question = Question {
             now: context.clock.now,
             is_past: context.is_past,
@@ -149,16 +151,31 @@ impl BriefArgs {
             folders: &user_folders(),
             format: self.format.unwrap_or(config.summary.format()),
             reminder: config.brief.reminder,
-            session: None,
+            session: own.as_ref(),
         };
         let located = context.located();
-        let read = |store: &Store, recent| recall::brief(store, &located, &question, recent);
         let now = context.clock.now;
+        let read = |store: &Store, recent| {
+            let mut briefing = recall::brief(store, &located, &question, recent)?;
+            let unread = work::unread(store, &briefing.read, now)?;
+            briefing.brief.dropped.extend(unread);
+            Ok::<_, StoreError>(briefing)
+        };
         let recent = Recent::read(store, &located, now)?;
         store.make_digests(&recent.joined.ids);
         let surroundings = Surroundings::new(&|name| std::env::var_os(name), located.root.clone());
         let briefing = recover::with_recovered(&context.home, &context.clock, store, &surroundings, recent, read)?;
         Ok((briefing?, budget))
+    }
+
+    /// The session whose agent asks, which is in the middle of a turn. An emptied context is told of itself.
+    fn asking(&self, store: &Store, context: &Context) -> Result<Option<SessionRow>> {
+        let now = context.clock.now;
+        let Some(row) = caller::own_session(store)?.filter(|_| self.source != StartSource::Clear) else {
+            return Ok(None);
+        };
+        let Some(own) = store.sessions_at(&[row], now)?.pop() else { return Ok(None) };
+        Ok(store.unanswered_prompt(&own, now)?.map(|_| own))
     }
 
     fn has_prompt(&self) -> bool {
@@ -332,12 +349,7 @@ impl ExplainedLines<'_> {
             .push(Line::of(Style::Heading, format!("Told in between ({} of {count})", count.min(IN_BETWEEN_MAX))));
         for told in newest_first.iter().take(IN_BETWEEN_MAX) {
             self.labelled(words::told(&told.code), &moment_words(&told.code).unwrap_or_default(), Style::Plain);
-            let used = match told.came_of_it {
-                LineUse::Used => "used",
-                LineUse::NotUsed => "not used",
-                LineUse::NotSeen => "nobody can see whether it was used",
-            };
-            self.labelled("", &format!("{}, in {}, {used}", self.local.when(told.at), told.session), Style::Faint);
+            self.labelled("", &format!("{}, in {}", self.local.when(told.at), told.session), Style::Faint);
         }
     }
 

@@ -35,7 +35,7 @@ pub fn deleting(
     let archived: HashSet<PathBuf> = cerberus_archive::conversations(&context.home)
         .unwrap_or_default()
         .into_iter()
-        .flat_map(|conversation| conversation.sources)
+        .flat_map(|conversation| conversation.sources().cloned().collect::<Vec<_>>())
         .collect();
     let has = match (due.len(), due.iter().filter(|path| archived.contains(*path)).count()) {
         (all, kept) if kept == all => "the archive has all of them".to_string(),

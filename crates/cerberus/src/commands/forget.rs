@@ -74,6 +74,7 @@ impl ForgetArgs {
         for capability in capabilities::ALL {
             let counted = capability.count_copies(&context.home, &context.cwd, &request);
             meant.checkpoints += counted.map_err(anyhow::Error::from_boxed).hint(DOCTOR)?;
+            meant.conversations += capability.count_conversations(&context.home, &request).hint(DOCTOR)?;
         }
         if self.dry_run || is_nothing(&meant) {
             return self.tell(context, &meant, &folders);
@@ -91,7 +92,7 @@ impl ForgetArgs {
         }
         let mut gone =
             forget::forget(&context.home, &context.clock, &mut store, &request, capabilities::ALL).hint(AGAIN)?;
-        gone.checkpoints = meant.checkpoints;
+        (gone.checkpoints, gone.conversations) = (meant.checkpoints, meant.conversations);
         super::sync::after_forget(context)?;
         self.tell(context, &gone, &folders)
     }
@@ -141,7 +142,8 @@ impl ForgetArgs {
             render::json(&json!({
                 "sessions": meant.sessions, "records": meant.records, "rewritten": meant.rewritten,
                 "of_newer_version": meant.of_newer_version, "unreadable": meant.unreadable,
-                "memories": meant.memories, "checkpoints": meant.checkpoints, "dry_run": self.dry_run, "also_in": folders,
+                "memories": meant.memories, "checkpoints": meant.checkpoints,
+                "conversations": meant.conversations, "dry_run": self.dry_run, "also_in": folders,
             }));
             return Ok(());
         }
@@ -195,7 +197,7 @@ const SAME_PROJECT: &str = "includes the same project in ";
 const END: Timestamp = Timestamp::LAST;
 
 fn is_nothing(meant: &ForgetMatches) -> bool {
-    meant.records == 0 && meant.rewritten == 0 && meant.memories.is_empty() && meant.checkpoints == 0
+    meant.records + meant.rewritten + meant.checkpoints + meant.conversations == 0 && meant.memories.is_empty()
 }
 
 fn said(meant: &ForgetMatches) -> String {
@@ -213,6 +215,9 @@ fn said(meant: &ForgetMatches) -> String {
     }
     if meant.checkpoints > 0 {
         parts.push(render::count(meant.checkpoints, "checkpoint"));
+    }
+    if meant.conversations > 0 {
+        parts.push(format!("parts of {}", render::count(meant.conversations, "conversation")));
     }
     parts.join(", ")
 }

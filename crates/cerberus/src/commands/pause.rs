@@ -24,7 +24,7 @@ pub struct PauseArgs {
     #[arg(long = "for", value_name = "TIME", value_parser = span)]
     span: Option<Duration>,
 
-    /// Pause only this project; confirms a `.nocerberus` that somebody committed
+    /// Pause only this project; confirms, for good, a `.nocerberus` that somebody committed
     #[arg(long)]
     project: bool,
 }
@@ -60,6 +60,9 @@ impl PauseArgs {
         let until = self.span.map(|span| now.plus(span));
         let change = PauseChange { everywhere: !self.project, until, is_lifted: false };
         enforce::record_pause(&context.home, &context.clock, &located, change).hint(RETRY)?;
+        if self.project {
+            privacy::confirm_opt_out(&context.home, &located).hint(RETRY)?;
+        }
         privacy::pause(&context.home, now, &located, reach(self.project), until).hint(RETRY)?;
         print_state(context)
     }
@@ -97,16 +100,14 @@ pub fn checks(context: &Context) -> Option<String> {
     if !enforce::are_on(home) {
         return None;
     }
-    let opted_out = || privacy::unconfirmed_opt_out(home, now, &located);
-    Some(match privacy::storage_block(home, now, &located) {
-        None => CHECKS_ON.to_string(),
-        Some(StorageBlock::Paused { .. }) => "off while paused".to_string(),
-        Some(_) => match opted_out() {
-            None => "off in this project".to_string(),
-            Some(file) => {
-                format!("on: somebody committed {}; if you agree with it: cerberus pause --project", file.display())
-            }
-        },
+    let is_paused = || privacy::paused_here(home, now, &located).is_some();
+    Some(match (privacy::users_block(home, &located), privacy::unconfirmed_opt_out(home, &located)) {
+        (Some(_), _) => "off in this project".to_string(),
+        _ if is_paused() => "off while paused".to_string(),
+        (None, None) => CHECKS_ON.to_string(),
+        (None, Some(file)) => {
+            format!("on: somebody committed {}; if you agree with it: cerberus pause --project", file.display())
+        }
     })
 }
 

@@ -96,6 +96,10 @@ fn in_its_own(context: &Context, store: &Store, session: &SessionRow, is_run: bo
             Some(lies) => TranscriptPlace::Elsewhere { lies, looked_for },
             None => TranscriptPlace::Gone { looked_for: Some(looked_for) },
         }),
+        // The session went on in a copy that is gone.
+        Some(TranscriptPlace::Elsewhere { lies, looked_for }) if is_outdated(context, session, &lies)? => {
+            Some(TranscriptPlace::Gone { looked_for: Some(looked_for) })
+        }
         place => place,
     };
     match place {
@@ -136,7 +140,7 @@ fn in_its_own(context: &Context, store: &Store, session: &SessionRow, is_run: bo
     Ok(AgentStart { words, cwd: session.cwd.clone(), has_handoff: false })
 }
 
-/// The transcript that a session was imported from, if it is still there.
+/// A transcript that a session was imported from, if it is still there and has the end of it.
 fn imported_from(context: &Context, session: &SessionRow) -> Result<Option<PathBuf>> {
     let name = session.agent_session_id.as_bytes();
     let is_of_session = |path: &PathBuf| {
@@ -144,7 +148,15 @@ fn imported_from(context: &Context, session: &SessionRow) -> Result<Option<PathB
         let read = files::reader(path).and_then(|file| file.take(BEGINNING_BYTES).read_to_end(&mut beginning));
         read.is_ok() && !name.is_empty() && beginning.windows(name.len()).any(|found| found == name)
     };
-    Ok(archived(context, session)?.and_then(|kept| kept.sources.into_iter().next()).filter(is_of_session))
+    let complete = |kept: Conversation| kept.own_sources.into_iter().take(kept.complete_sources).find(is_of_session);
+    Ok(archived(context, session)?.and_then(complete))
+}
+
+/// Whether the archive has more of the session than a transcript that it was read from.
+fn is_outdated(context: &Context, session: &SessionRow, transcript: &Path) -> Result<bool> {
+    let is_older =
+        |kept: Conversation| kept.own_sources.iter().skip(kept.complete_sources).any(|one| one == transcript);
+    Ok(archived(context, session)?.is_some_and(is_older))
 }
 
 fn archived(context: &Context, session: &SessionRow) -> Result<Option<Conversation>> {

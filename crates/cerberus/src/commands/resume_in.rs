@@ -12,6 +12,7 @@ use cerberus_store::same_project::joined::joined;
 use cerberus_store::view::{SessionRow, Store};
 
 use super::agent_start::AgentStart;
+use super::archive;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 
@@ -39,12 +40,14 @@ impl OtherAgentArgs {
             return Err(anyhow::anyhow!("the folder of the session, {}, does not exist", session.cwd))
                 .hint("run the command in the folder that the project has here");
         }
+        let conversation = archive::conversation_so_far(context, store, session);
         let handoff = SessionHandoff {
             home: &context.home,
             located: &located,
             now: context.clock.now,
             session,
             page: &page(store, &context.clock, session.clone())?,
+            conversation: &conversation,
             tokens_max: self.tokens as usize,
         };
         let text = handoff.compose(store)?.text;

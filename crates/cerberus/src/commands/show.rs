@@ -1,4 +1,3 @@
-use cerberus_recall::brief::usage::LineUse;
 use cerberus_store::browse::page::{self, Page};
 use cerberus_store::browse::told::ToldText;
 use cerberus_store::view::{SessionRow, Store};
@@ -16,7 +15,7 @@ use crate::render::{page as pager, session_page};
 
 /// Show one session: asked, done, decided, left, files, tests
 ///
-/// Also its commits, what it had been told, and what of that it used. With --full the conversation itself, from the
+/// Also its commits, and what it had been told. With --full the conversation itself, from the
 /// archive: prompts, messages, commands and what they printed.
 #[derive(clap::Args)]
 pub struct ShowArgs {
@@ -103,18 +102,10 @@ fn told_lines(page: &Page, texts: &[ToldText]) -> Vec<Value> {
             ToldText::Whole(text) | ToldText::Turn(text) => Some(text),
             ToldText::NotKept | ToldText::Forgotten => None,
         };
-        json!({"at": line.at.to_string(), "code": line.code, "text": words, "used": used(line),
+        json!({"at": line.at.to_string(), "code": line.code, "text": words,
             "forgotten": *text == ToldText::Forgotten})
     };
     page.told.iter().zip(texts).map(line).collect()
-}
-
-/// Null if nobody can see it.
-fn used(line: &page::ToldLine) -> Option<bool> {
-    match line.came_of_it {
-        LineUse::NotSeen => None,
-        came_of_it => Some(came_of_it == LineUse::Used),
-    }
 }
 
 fn as_json(page: &Page, told_texts: &[ToldText]) -> Value {
@@ -124,10 +115,8 @@ fn as_json(page: &Page, told_texts: &[ToldText]) -> Value {
         .map(|work| json!({"path": work.path, "edits": work.edits, "reads": work.reads, "functions": work.functions}));
     let (listed, tests) = (&page.listed, &page.tests);
     let texts = |said: &[page::SaidEntry]| said.iter().map(|said| said.text.clone()).collect::<Vec<_>>();
-    let told = |is_meant: fn(&page::ToldLine) -> bool| {
-        let known = page.told.iter().filter(|line| line.code != page::FORGOTTEN_RULE);
-        known.filter(|line| is_meant(line)).map(|line| line.code.clone()).collect::<Vec<_>>()
-    };
+    let told = page.told.iter().filter(|line| line.code != page::FORGOTTEN_RULE);
+    let told: Vec<&str> = told.map(|line| line.code.as_str()).collect();
     let mut value = json!(ListedJson::of(listed));
     let told_lines = told_lines(page, told_texts);
     let more = json!({
@@ -135,8 +124,7 @@ fn as_json(page: &Page, told_texts: &[ToldText]) -> Value {
         "files": files.collect::<Vec<_>>(),
         "tests": {"passing": tests.passing, "failing": tests.failing, "fixed": tests.fixed,
             "regressed": tests.regressed},
-        "commits": page.commits, "told": told(|_| true), "used": told(|line| line.came_of_it == LineUse::Used),
-        "told_lines": told_lines,
+        "commits": page.commits, "told": told, "told_lines": told_lines,
         "said": texts(&page.said), "corrected": texts(&page.corrected), "summary": page.summary,
         "branch": listed.session.branch, "cwd": listed.session.cwd,
         "agent_session_id": listed.session.agent_session_id,

@@ -131,7 +131,7 @@ fn moment_lines(usage: &MomentUsage) -> Vec<String> {
     let mut lines = Vec::new();
     if usage.failures > 0 {
         let failures = render::count(usage.failures, "known failure");
-        lines.push(format!("told what had helped with {failures}; used after {}", usage.remedies_used));
+        lines.push(format!("told what had helped with {failures}; done after {}", usage.remedies_used));
     }
     if usage.shared_files > 0 {
         let files = render::count(usage.shared_files, "file");

@@ -291,7 +291,7 @@ fn list(context: &Context, located: &Located) -> Result<()> {
         let kept = checkpoints
             .keep(found, context.clock.now)
             .hint("until this is fixed, what was kept before cannot be listed")?;
-        checkpoints.prune(kept.as_ref(), context.clock.now)?;
+        checkpoints.prune(kept.as_ref(), &context.clock)?;
     }
     let listed = kept(context, &checkpoints, |_| true)?;
     let turns: Vec<Value> = listed.iter().map(KeptTurn::json).collect();

@@ -1,6 +1,5 @@
 //! How one session is shown: as a page, and beside the list of sessions.
 
-use cerberus_recall::brief::usage::LineUse;
 use cerberus_recall::search::query::Query;
 use cerberus_record::clean::text;
 use cerberus_record::session::SessionStatus;
@@ -154,11 +153,7 @@ impl PageWriter<'_> {
         if page.told.is_empty() {
             return;
         }
-        let (used, seen) = page.told_uses();
-        self.heading(&match seen {
-            0 => "told".to_string(),
-            seen => format!("told ({used} of {seen} that can be checked used)"),
-        });
+        self.heading("told");
         let mut at = None;
         for (told, text) in page.told.iter().zip(texts) {
             // What was told later than at the start has its time.
@@ -177,15 +172,10 @@ impl PageWriter<'_> {
 const TOLD_STATE_COLUMNS: usize = 10;
 const TOLD_LABEL_COLUMNS: usize = 11;
 
-/// Whether a line that was told was used.
+/// Whether the user had to say a rule again.
 pub fn told_sign(screen: &Screen, line: &ToldLine) -> Line {
-    let (yes, no, unknown) = if screen.is_utf8 { ("✓", "✗", "·") } else { ("+", "x", "-") };
-    match line {
-        line if line.is_broken => Line::of(Style::Bad, format!(" {no} again")),
-        line if line.came_of_it == LineUse::Used => Line::new().plain(format!(" {yes} used")),
-        line if line.came_of_it == LineUse::NotUsed => Line::new().faint(format!(" {unknown}")),
-        _ => Line::new(),
-    }
+    let no = if screen.is_utf8 { "✗" } else { "x" };
+    if line.is_broken { Line::of(Style::Bad, format!(" {no} again")) } else { Line::new() }
 }
 
 /// The words of a line that was told, and how they look.

@@ -1,6 +1,7 @@
 //! The words for what Cerberus keeps, as people read them. Codes such as `impl:` are for agents.
 
 use cerberus_recall::moments::told::EDIT;
+use cerberus_recall::summary::render::SUMMARY;
 use cerberus_record::fact::FactKind;
 use cerberus_record::memory::Scope;
 use cerberus_record::ours::{PAST, SEEN, TRIED};
@@ -31,7 +32,7 @@ pub fn kind(kind: FactKind) -> &'static str {
 
 /// What a line of a brief is called, by its code.
 pub fn told(code: &str) -> &'static str {
-    const OTHERS: [(&str, &str); 7] = [
+    const OTHERS: [(&str, &str); 8] = [
         ("rule:", "rule"),
         ("pref:", "preference"),
         ("proj:", "project"),
@@ -39,6 +40,7 @@ pub fn told(code: &str) -> &'static str {
         (PAST, "before"),
         (TRIED, "taken back"),
         (EDIT, "of a file"),
+        (SUMMARY, "summary"),
     ];
     let other = OTHERS.iter().find(|(prefix, _)| code.starts_with(prefix)).map(|(_, word)| *word);
     let is_name = |rest: &str| !rest.contains(['.', '/']);

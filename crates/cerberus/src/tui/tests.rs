@@ -6,7 +6,7 @@ use cerberus_loop::history::{Iteration, RunState};
 use cerberus_loop::run::list::{LastOutput, LoopRun};
 use cerberus_loop::settings::Worker;
 use cerberus_loop::totals::{AttemptEnd, Totals};
-use cerberus_recall::brief::usage::{EarlierWork, LineUse};
+use cerberus_recall::brief::usage::EarlierWork;
 use cerberus_record::clean::text::Clean;
 use cerberus_record::fact::FactKind;
 use cerberus_record::id::{MemoryId, ProjectId, SessionId};
@@ -71,9 +71,9 @@ fn sessions() -> Vec<ListedSession> {
     ]
 }
 
-fn told(code: &str, memory: Option<&str>, came_of_it: LineUse, is_broken: bool) -> ToldLine {
+fn told(code: &str, memory: Option<&str>, is_broken: bool) -> ToldLine {
     let memory = memory.map(MemoryId::new);
-    ToldLine { at: at("2026-11-15T11:40:00Z"), code: code.to_string(), came_of_it, memory, is_broken }
+    ToldLine { at: at("2026-11-15T11:40:00Z"), code: code.to_string(), memory, is_broken }
 }
 
 fn page_of(listed: ListedSession) -> LoadedSession {
@@ -92,10 +92,10 @@ fn page_of(listed: ListedSession) -> LoadedSession {
         tests: Tests { runs: vec![false, true], ..Tests::default() },
         commits: Vec::new(),
         told: vec![
-            told("block:TestStopTwice fails with race", None, LineUse::Used, false),
-            told("see:docs/process.md", None, LineUse::NotUsed, false),
-            told("asked:20261112-090000@2026-11-14T16:20:00Z", None, LineUse::NotSeen, false),
-            told("rule:Never hold a lock across Wait", Some("m-1"), LineUse::NotSeen, true),
+            told("block:TestStopTwice fails with race", None, false),
+            told("see:docs/process.md", None, false),
+            told("asked:20261112-090000@2026-11-14T16:20:00Z", None, false),
+            told("rule:Never hold a lock across Wait", Some("m-1"), true),
         ],
         corrected: Vec::new(),
         summary: None,
@@ -327,7 +327,7 @@ fn every_page_fits_every_size() {
         let size = (columns, rows);
         shows("", size, &["1 Log", ">● ", "Add retry"]);
         shows("enter", size, &["Log > session 1 of 5", "codex"]);
-        shows("2", size, &["session 1 of 2", "✓ used", "TestStopTwice"]);
+        shows("2", size, &["session 1 of 2", "✗ again", "TestStopTwice"]);
         shows("3", size, &["proposal 1 of 2", "Never hold a lock"]);
         shows("4", size, &["● running", "hydra", "TASK.md"]);
         shows("?", size, &["Keys", "Enter, Esc"]);
@@ -340,8 +340,8 @@ fn every_page_fits_every_size() {
         let help = shown(&press(full(), "?").0, columns, rows);
         assert!(!help.contains('…'), "it is wrapped, and every tab is there: {help}");
     }
-    shows("?", (80, 24), &["not seen to be used"]);
-    shows(&format!("?{}", " j".repeat(40)), (40, 12), &["not seen to be used"]);
+    shows("?", (80, 24), &["recovered or archived"]);
+    shows(&format!("?{}", " j".repeat(40)), (40, 12), &["recovered or archived"]);
     shows("", (119, 40), &["2 files · under 1 min · codex · main"]);
     // From here on, the session stands beside the list.
     let pane = [
@@ -357,11 +357,8 @@ fn every_page_fits_every_size() {
     ];
     shows("home", (120, 40), &pane);
     shows("home", (200, 60), &pane);
-    shows(
-        "2",
-        (120, 40),
-        &["│ blocker", "│ TestStopTwice fails with race", "│ because left open 2 h before", "│ then    used in this"],
-    );
+    shows("2", (120, 40), &["│ blocker", "│ TestStopTwice fails with race", "│ because left open 2 h before"]);
+    shows("2 j j j", (120, 40), &["│ rule", "│ because you want it remembered", "│ then    you had to say it again"]);
     let narrow = shown(&full(), 42, 20);
     assert!(!narrow.contains("ended") && !narrow.contains("cerberus"), "{narrow}");
     assert_eq!(shown(&full(), 30, 8).trim_end(), "40x10 is needed, this is 30x8\nq quits");
@@ -479,18 +476,18 @@ fn a_session_is_resumed_and_the_screen_is_left() {
 }
 
 #[test]
-fn what_was_told_has_its_reason_and_its_use() {
+fn what_was_told_has_its_reason() {
     shows(
         "2",
         (80, 24),
         &[
             "hydra · today 11:40 · Split proxy.go in three files",
-            "4 lines, 1 of 2 that can be checked used",
-            "> ✓ used   blocker     TestStopTwice fails with race",
-            "  ·        read        forgotten since",
+            "─ 4 lines ─",
+            ">          blocker     TestStopTwice fails with race",
+            "           read        forgotten since",
             "           asked       the supervisor test is flaky again, find the race",
             "  ✗ again  rule        Never hold a lock across Wait",
-            "left open 2 h before, in 3 sessions; used in this session",
+            "left open 2 h before, in 3 sessions\n",
             "96 of 123 files used",
         ],
     );

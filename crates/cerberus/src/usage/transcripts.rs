@@ -1,5 +1,7 @@
 //! Reads the transcripts of sessions, or what the archive has of them. Only numbers are taken from them, no text.
 
+use std::path::PathBuf;
+
 use cerberus_agents::context_reader;
 use cerberus_agents::install::Surroundings;
 use cerberus_agents::meter::Windows;
@@ -70,16 +72,21 @@ impl<'a> Transcripts<'a> {
     fn archived(&mut self, agent: Agent, session: &SessionRow) -> Option<Vec<Vec<u8>>> {
         let found = archive::find(self.home, agent, &session.agent_session_id).ok()??;
         let home = self.home;
-        let read = |source: usize, max: u64| {
+        let read = |subagent: Option<&PathBuf>, max: u64| {
             let mut text: Vec<u8> = Vec::new();
-            archive::lines(home, &found, source, &mut |line| {
+            let mut take = |line: &str| {
                 text.extend_from_slice(line.as_bytes());
                 text.push(b'\n');
-            })
+            };
+            match subagent {
+                None => archive::lines(home, &found, &mut take),
+                Some(source) => archive::lines_of(home, &found, source, &mut take),
+            }
             .ok()?;
             Some(text).filter(|text| text.len() as u64 <= max)
         };
-        (0..found.sources.len()).map(|source| self.within(|max| read(source, max))).collect()
+        let subagents = found.subagent_sources.iter().map(Some);
+        std::iter::once(None).chain(subagents).map(|source| self.within(|max| read(source, max))).collect()
     }
 
     fn within(&mut self, read: impl FnOnce(u64) -> Option<Vec<u8>>) -> Option<Vec<u8>> {

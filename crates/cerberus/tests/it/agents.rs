@@ -70,6 +70,7 @@ fn filled(agent: &str, tokens: u64) -> String {
     format!("{before}\n{line}\n{}\n", json!({"type": "system", "subtype": "turn_duration"}))
 }
 
+#[cfg(feature = "loop")]
 #[test]
 fn a_reached_limit_names_the_command_that_goes_on_in_another_agent() {
     let env = env();
@@ -473,9 +474,9 @@ fn the_plugin_of_opencode_reports_and_injects() {
     let driver = env.root().join("opencode.mjs");
     std::fs::write(&driver, script).unwrap();
     let pause = env.root().join("pause");
-    let run = |session: &str, learns: bool| -> Value {
+    let run = |session: &str, learns: bool, arguments: &[&str]| -> Value {
         let mut node = env.command_for("node");
-        node.arg(&driver).env("SESSION", session).stdout(Stdio::piped()).stderr(Stdio::piped());
+        node.arg(&driver).args(arguments).env("SESSION", session).stdout(Stdio::piped()).stderr(Stdio::piped());
         if learns {
             node.env("PAUSE", &pause);
         }
@@ -489,12 +490,12 @@ fn the_plugin_of_opencode_reports_and_injects() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap()
     };
-    assert_eq!(run("ses_1", false), json!(["You are an agent."]));
+    assert_eq!(run("ses_1", false, &["--print-logs"]), json!(["You are an agent."]));
     let session = env.sessions()[0].clone();
     assert_eq!((&session["agent"], &session["status"]), (&json!("opencode"), &json!("ended")));
     assert_eq!(session["tools_used"], json!({"bash": 1, "todowrite": 1, "write": 1}));
     assert_eq!(session["turn_count"], 1);
-    let prompts = run("ses_2", true);
+    let prompts = run("ses_2", true, &[]);
     assert_eq!(prompts.as_array().unwrap().len(), 2, "a request for a title is told nothing: {prompts}");
     let told = prompts[1].as_str().unwrap().to_string();
     for line in [
@@ -506,4 +507,7 @@ fn the_plugin_of_opencode_reports_and_injects() {
     ] {
         assert!(told.lines().any(|told| told == line), "{line} in {told}");
     }
+    run("ses_3", false, &["--print-logs", "run", "now run the database migrations please"]);
+    let told = run("ses_4", false, &[])[1].as_str().unwrap().to_string();
+    assert!(told.contains("last:now run the database migrations please [not typed: headless]"), "{told}");
 }

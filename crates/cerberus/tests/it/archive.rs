@@ -1,7 +1,9 @@
 //! The archive: what was said, run and printed outlives its transcript, and nothing that must not be kept is in it.
 
 mod lasting;
+mod live;
 mod odd;
+mod reach;
 
 use std::fs;
 use std::path::PathBuf;
@@ -78,8 +80,10 @@ fn archived(env: &TestEnv, session: &str) -> String {
     let home = Home::new(env.home());
     let Some(kept) = cerberus_archive::find(&home, claude_code::AGENT, session).unwrap() else { return String::new() };
     let mut text = String::new();
-    for source in 0..kept.sources.len() {
-        cerberus_archive::lines(&home, &kept, source, &mut |line| text.push_str(&format!("{line}\n"))).unwrap();
+    let mut take = |line: &str| text.push_str(&format!("{line}\n"));
+    cerberus_archive::lines(&home, &kept, &mut take).unwrap();
+    for source in &kept.subagent_sources {
+        cerberus_archive::lines_of(&home, &kept, source, &mut take).unwrap();
     }
     text
 }
@@ -304,8 +308,11 @@ fn it_can_be_switched_off_and_deleted() {
 fn old_conversations_are_removed_if_the_user_wants_that() {
     let mut env = env();
     kept_session(&env).import();
-    env.set_now(Some("2026-03-21T10:00:00Z"));
     fs::write(env.home().join("config.toml"), "[archive]\nretention = \"30d\"\n").unwrap();
+    // Whoever gives the time, maybe an agent, does not decide what is old.
+    env.ok(&["archive", "--now", "2099-03-21T10:00:00Z"]);
+    assert_ne!(archived(&env, "session-one"), "");
+    env.set_now(None);
     env.ok(&["archive"]);
     assert_eq!(archived(&env, "session-one"), "");
     env.ok(&["archive"]);

@@ -171,7 +171,7 @@ fn a_page_tells_the_whole_story() {
     assert_eq!((&page["files"][0]["edits"], &page["files"][0]["functions"]), (&json!(1), &json!(["supervise"])));
     assert_eq!(page["tests"]["failing"], json!(["stop_twice"]));
     assert!(page["left"].to_string().contains("stop_twice"), "{}", page["left"]);
-    for name in ["done", "decided", "commits", "told", "used"] {
+    for name in ["done", "decided", "commits", "told"] {
         assert!(page[name].is_array(), "{name}");
     }
     let text = env.ok(&["show", "20260120"]);
@@ -181,18 +181,20 @@ fn a_page_tells_the_whole_story() {
 }
 
 #[test]
-fn what_was_told_is_compared_with_what_was_used() {
+fn a_page_has_what_the_session_was_told() {
     let env = env();
     two_sessions(&env);
     env.start("s", "startup");
     env.write_file("s", "t1", "src/process.rs", "fn supervise() {}\n");
     env.hook("s", "SessionEnd", json!({"reason": "exit"}));
     let page = env.json(&["show"]);
-    let has = |name: &str, start: &str| {
-        page[name].as_array().unwrap().iter().any(|line| line.as_str().unwrap().starts_with(start))
-    };
-    assert!(has("told", "impl:src/process.rs") && has("told", "impl:tests/e2e.rs"), "{page:#}");
-    assert!(has("used", "impl:src/process.rs") && !has("used", "impl:tests/e2e.rs"), "{page:#}");
+    let told: Vec<&str> = page["told"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
+    for start in ["impl:src/process.rs", "impl:tests/e2e.rs"] {
+        assert!(told.iter().any(|line| line.starts_with(start)), "{page:#}");
+    }
+    assert!(!page.to_string().contains("used\":"), "whether it was of use, nobody has judged: {page:#}");
+    let shown = env.ok(&["show"]);
+    assert!(shown.contains("\ntold\n"), "{shown}");
 }
 
 #[test]
@@ -288,7 +290,7 @@ fn a_transcript_is_taken_from_where_it_was_imported_while_it_is_there() {
 }
 
 /// Runs the command with a program of this name on PATH, which prints where and how it was started.
-fn with_program(env: &TestEnv, name: &str, args: &[&str]) -> std::process::Output {
+pub fn with_program(env: &TestEnv, name: &str, args: &[&str]) -> std::process::Output {
     let bin = env.root().join("bin");
     fs::create_dir_all(&bin).unwrap();
     write_program(&bin.join(name), "#!/bin/sh\nprintf '%s\\n' \"$PWD\" \"$@\"\n");
@@ -326,6 +328,7 @@ fn a_transcript_that_lies_elsewhere_is_put_where_its_agent_looks() {
     assert_eq!(fs::read_to_string(&looked_for).unwrap(), "what the agent wrote since");
 }
 
+#[cfg(feature = "loop")]
 #[test]
 fn a_session_goes_on_in_another_agent_with_a_handoff() {
     let env = env();
@@ -336,6 +339,10 @@ fn a_session_goes_on_in_another_agent_with_a_handoff() {
         ("claude", "claude", &[]),
         ("gemini", "gemini", &["--prompt-interactive"]),
         ("opencode", "opencode", &["--prompt"]),
+        ("copilot", "copilot", &["--interactive"]),
+        ("qwen-code", "qwen", &["--prompt-interactive"]),
+        ("cline", "cline", &[]),
+        ("cursor", "cursor-agent", &[]),
     ] {
         let output = with_program(&env, program, &["resume", "20260120", "--in", agent]);
         let started = String::from_utf8(output.stdout).unwrap();
@@ -357,6 +364,7 @@ fn a_session_goes_on_in_another_agent_with_a_handoff() {
     }
 }
 
+#[cfg(feature = "loop")]
 #[test]
 fn a_handoff_keeps_to_its_length_and_the_newest_turn_stays() {
     let env = env();
@@ -411,7 +419,7 @@ fn told_is_the_text_that_the_model_got() {
     assert!(texts.iter().any(|text| text.contains("holds the lock of the supervisor")), "{told:?}");
     assert!(texts.iter().all(|text| brief.contains(text)), "{texts:?} in {brief}");
     let shown = env.ok(&["show"]);
-    for words in ["last asked   Find out why", "✓ used   edited       src/process.rs"] {
+    for words in ["last asked   Find out why", "edited       src/process.rs"] {
         assert!(shown.contains(words), "{words}: {shown}");
     }
     assert!(!shown.contains("last:20"), "a reference says nothing: {shown}");
@@ -440,6 +448,7 @@ fn a_day_may_be_named_as_lists_name_it() {
     assert!(unknown.contains("known projects: hydra"), "{unknown}");
 }
 
+#[cfg(feature = "loop")]
 #[test]
 fn what_cannot_go_on_in_another_agent_is_said() {
     let env = env();

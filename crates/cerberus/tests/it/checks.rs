@@ -525,6 +525,16 @@ fn a_pause_while_checks_are_on_leaves_a_record() {
 }
 
 #[test]
+fn no_time_that_a_command_is_given_switches_checks_off() {
+    let env = env();
+    checked(&env, "Use pnpm, not npm.", "block");
+    for command in [&["check", "list"][..], &["brief"]] {
+        env.ok(&[command, &["--now", "2020-01-01T00:00:00Z"]].concat());
+        reason(&shell(&env, "s1", command[0], "npm i"));
+    }
+}
+
+#[test]
 fn a_committed_opt_out_leaves_the_checks_on_until_the_user_confirms_it() {
     let env = env();
     let id = checked(&env, "Use pnpm, not npm.", "block");
@@ -564,20 +574,27 @@ fn a_committed_opt_out_leaves_the_checks_on_until_the_user_confirms_it() {
         env.hook("s2", "PreToolUse", extra)
     };
     reason(&there("t4"));
+    // A pause of everything is no word about this project.
+    env.ok(&["pause"]);
+    assert_eq!(shell(&env, "s3", "t6", "npm i"), "");
+    assert_eq!(env.json(&["status"])["checks"], "off while paused");
+    env.ok(&["unpause"]);
+    reason(&shell(&env, "s3", "t7", "npm i"));
+    let pauses = || env.json(&["check", "list"])["pauses"].as_array().unwrap().len();
+    assert_eq!(pauses(), 2);
     // `allow-once` lets it pass here too.
     env.ok(&["check", "allow-once", &id]);
     assert_eq!(shell(&env, "s1", "t5", "npm i"), "");
     let mut by_agent = env.command();
     by_agent.args(["pause", "--project"]).env("CLAUDECODE", "1");
     assert!(!by_agent.output().unwrap().status.success());
-    env.ok(&["pause", "--project"]);
-    assert_eq!((shell(&env, "s3", "t6", "npm i"), there("t7")), (String::new(), String::new()));
-    assert_eq!(
-        env.json(&["check", "list"])["pauses"].as_array().unwrap().len(),
-        1,
-        "it is recorded that it was switched off"
-    );
+    env.ok(&["pause", "--project", "--for", "1h"]);
+    assert_eq!(pauses(), 3, "it is recorded that it was switched off");
+    assert_eq!((shell(&env, "s3", "t8", "npm i"), there("t9")), (String::new(), String::new()));
     assert_eq!(env.json(&["status"])["checks"], "off in this project");
+    // It was confirmed once and for all.
+    env.ok(&["unpause"]);
+    assert_eq!(shell(&env, "s3", "ta", "npm i"), "");
 }
 
 #[test]

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::env;
 use crate::forget::holding;
+#[cfg(feature = "loop")]
 use crate::loops::{Stage, begins, prints, with};
 use crate::summary::{saying, use_ollama};
 
@@ -25,11 +26,13 @@ fn references(env: &TestEnv) -> Vec<String> {
 }
 
 /// A run of a program that writes a file and says a word.
+#[cfg(feature = "loop")]
 fn run_loop(stage: &Stage) {
     let ran = stage.run(&["--max-iterations", "1"]);
     assert!(!references(&stage.env).is_empty(), "{}", ran.stderr());
 }
 
+#[cfg(feature = "loop")]
 #[test]
 fn a_forgotten_project_leaves_no_checkpoint_no_output_and_no_backup() {
     let stage = Stage::new(Tongue::Plain, &[prints("echo xylophonist; echo xylophonist > plan.md")]);
@@ -62,6 +65,7 @@ fn a_forgotten_project_leaves_no_checkpoint_no_output_and_no_backup() {
     assert_eq!(fs::read_to_string(settings).unwrap(), "{\"env\": {\"NAME\": \"xylophonist\"}}\n");
 }
 
+#[cfg(feature = "loop")]
 #[test]
 fn a_forgotten_file_takes_the_checkpoints_that_hold_it() {
     let stage = Stage::new(Tongue::Plain, &[prints("echo x > plan.md")]);
@@ -79,6 +83,7 @@ fn a_forgotten_file_takes_the_checkpoints_that_hold_it() {
     }
 }
 
+#[cfg(feature = "loop")]
 #[test]
 fn a_forgotten_session_or_time_takes_the_checkpoints_of_its_runs() {
     for request in ["--session", "--since"] {
@@ -114,6 +119,7 @@ fn a_session_is_forgotten_by_the_id_that_its_agent_gave_it() {
     assert_eq!(again.status.code(), Some(1));
 }
 
+#[cfg(feature = "loop")]
 #[test]
 fn copies_are_forgotten_even_if_the_command_is_killed() {
     for label in ["rewrite-copied", "rewrite-removed", "rewrite-folded"] {
@@ -159,6 +165,7 @@ fn write(path: PathBuf, text: &str) {
     fs::write(path, text).unwrap();
 }
 
+#[cfg(feature = "loop")]
 #[test]
 fn a_scan_redacts_every_place_and_breaks_none() {
     let stage = Stage::new(Tongue::Plain, &[prints("echo x > a.md")]);

@@ -70,6 +70,7 @@ fn visible_commands(env: &TestEnv) -> Vec<Name> {
     found
 }
 
+#[cfg(all(feature = "loop", feature = "sync"))]
 #[test]
 fn the_help_of_every_command_is_as_committed() {
     let env = env();
@@ -97,6 +98,7 @@ fn the_help_of_every_command_is_as_committed() {
     }
 }
 
+#[cfg(feature = "loop")]
 #[test]
 fn the_tree_holds_what_is_hidden_and_what_is_nested() {
     let env = env();
@@ -272,6 +274,7 @@ fn completions_know_kinds_sources_and_ids() {
     assert!(env.ok(&["completions", "fish"]).contains("completions --ids"));
 }
 
+#[cfg(feature = "loop")]
 #[test]
 fn manual_pages_have_examples_files_and_exit_codes() {
     let env = env();

@@ -225,6 +225,7 @@ fn prepared(env: &TestEnv) {
     env.ok(&["record", "blocker", "no access", "--severity", "high"]);
 }
 
+#[cfg(all(feature = "loop", feature = "sync"))]
 #[test]
 fn every_command_prints_what_is_documented() {
     let env = env();

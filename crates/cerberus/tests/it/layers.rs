@@ -180,6 +180,58 @@ fn agents_are_named_in_their_folders_only() {
     assert!(allowed.is_empty(), "these name no agent any more: {allowed:?}");
 }
 
+/// What Clippy forbids the pure crates, it finds through these: the list itself is `.ci/pure/clippy.toml`.
+#[test]
+fn the_pure_crates_are_forbidden_to_do_anything() {
+    for name in ["text", "record", "recall"] {
+        let folder = workspace().join("crates").join(name);
+        let linked = std::fs::canonicalize(folder.join("clippy.toml")).unwrap();
+        assert_eq!(linked, workspace().join(".ci/pure/clippy.toml"), "{name}");
+        let root = std::fs::read_to_string(folder.join("src/lib.rs")).unwrap();
+        let lints = root.split("not(test),").nth(1).and_then(|rest| rest.split(')').next()).unwrap_or_default();
+        for lint in ["disallowed_methods", "disallowed_types", "print_stdout", "print_stderr"] {
+            assert!(lints.contains("deny(") && lints.contains(lint), "{name}: {lint}");
+        }
+    }
+}
+
+/// Building the documentation of every crate to look for tests takes long, so no crate has any.
+#[test]
+fn no_test_is_in_a_comment() {
+    let is_code = |line: &str| ["/// ```", "//! ```", "/// ```rust", "//! ```rust"].contains(&line.trim());
+    for path in files("rs") {
+        // A block ends with such a line too.
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mut fences = text.lines().filter(|line| line.trim_start().starts_with("//") && line.contains(" ```"));
+        while let (Some(begin), _) = (fences.next(), fences.next()) {
+            assert!(!is_code(begin), "{}: {begin} is not run", shown(&path));
+        }
+    }
+}
+
+/// Adding an agent touches few files besides tests, fixtures and documents.
+#[test]
+fn an_agent_is_few_files() {
+    const FILES_MAX: usize = 10;
+    for agent in ["cline", "cursor", "qwen_code"] {
+        let own = format!("crates/agents/src/{agent}/");
+        let all = files("rs").into_iter().chain(files("js")).filter(|path| {
+            let shown = shown(path);
+            (is_product(&shown) || shown.starts_with("fuzz/")) && !is_test(path) && !shown.ends_with("/recorded.rs")
+        });
+        let names_it: Vec<String> = all
+            .filter(|path| {
+                let code = without_tests(&std::fs::read_to_string(path).unwrap());
+                shown(path).starts_with(&own)
+                    || code.contains(&format!("{agent}::"))
+                    || code.contains(&format!("mod {agent};"))
+            })
+            .map(|path| shown(&path))
+            .collect();
+        assert!((4..=FILES_MAX).contains(&names_it.len()), "{agent}: {names_it:#?}");
+    }
+}
+
 /// Code that is compiled for one operating system only is in two folders. Scripts for a shell may still try programs of several.
 #[test]
 fn code_for_one_system_is_in_its_folders_only() {
@@ -274,8 +326,10 @@ fn derive_deserialize(code: &str) -> impl Iterator<Item = &str> {
 }
 
 /// What only these files do, named by the ends of their paths.
-const DOORS: [(&str, &[&str]); 2] =
-    [("Command::new(\"git\")", &["git/command.rs", "git/door.rs"]), ("use ureq", &["http.rs", "transport/roots.rs"])];
+const DOORS: [(&str, &[&str]); 2] = [
+    ("Command::new(\"git\")", &["git/command.rs", "git/door.rs"]),
+    ("use ureq", &["http.rs", "transport/roots.rs", "store/src/authorities.rs"]),
+];
 
 /// Git is started in two places. HTTP is spoken by the client of providers and by that of object storage.
 #[test]

@@ -35,7 +35,9 @@ mod json;
 mod kill;
 mod layers;
 mod learn;
+mod left_off;
 mod lifecycle;
+#[cfg(feature = "loop")]
 mod loops;
 mod manners;
 mod mcp;
@@ -61,11 +63,14 @@ mod secrets;
 mod security;
 mod seeds;
 mod simulation;
+mod skill;
 mod statusline;
 mod style;
 mod summary;
+#[cfg(feature = "sync")]
 mod sync;
 mod taken_back;
+#[cfg(feature = "sync")]
 mod team;
 mod trust;
 mod twice;

@@ -47,18 +47,21 @@ fn later(env: &mut TestEnv, session: &str) {
     env.hook(session, "UserPromptSubmit", json!({"prompt": "Run it again"}));
 }
 
-/// Whether a session is shown to have used what it was told in between, on its page and in an explained brief.
-fn is_used(env: &TestEnv, session: &str, words: &str) -> bool {
+/// What a session was told in between is on its page and in an explained brief.
+fn is_listed(env: &TestEnv, session: &str, words: &str) {
     let id = id_of(env, session);
     let lines = env.json(&["show", &id])["told_lines"].as_array().unwrap().clone();
-    let line = lines.iter().find(|line| line["text"].as_str().is_some_and(|text| text.contains(words)));
-    let is_used = line.unwrap_or_else(|| panic!("{words} in {lines:?}"))["used"].as_bool().unwrap();
+    let has = |text: &Value| text.as_str().is_some_and(|text| text.contains(words));
+    assert!(lines.iter().any(|line| has(&line["text"])), "{words} in {lines:?}");
     let explained = env.ok(&["brief", "--explain"]);
     let told = explained.split("Told in between (").nth(1).unwrap_or_else(|| panic!("{explained}"));
     let about = told.lines().skip_while(|line| !line.contains(words)).nth(1).unwrap_or_else(|| panic!("{explained}"));
-    let expected = format!(", in {id}, {}", if is_used { "used" } else { "not used" });
-    assert!(about.ends_with(&expected), "{explained}");
-    is_used
+    assert!(about.ends_with(&format!(", in {id}")), "{explained}");
+}
+
+/// What `stats` counts of what was told in between.
+fn counted(env: &TestEnv, what: &str) -> u64 {
+    env.json(&["stats"])["told"]["moments"][what].as_u64().unwrap()
 }
 
 #[test]
@@ -75,12 +78,11 @@ fn a_failure_that_was_solved_before_is_told_with_what_helped() {
     );
     assert!(real_tokens(&told) <= 120);
     assert_eq!(failed(&env, "second", "u2", "python run.py", &elsewhere), "", "once per session");
-    assert!(!is_used(&env, "second", "what helped then: uv pip install pyyaml"));
-    assert_eq!(env.json(&["stats"])["told"]["moments"]["remedies_used"], 0);
+    is_listed(&env, "second", "what helped then: uv pip install pyyaml");
+    assert_eq!(counted(&env, "remedies_used"), 0);
     ran(&env, "second", "u9", "uv pip install pyyaml");
-    assert!(is_used(&env, "second", "what helped then: uv pip install pyyaml"));
     let stats = env.ok(&["stats"]);
-    assert!(stats.contains("told what had helped with 1 known failure; used after 1"), "{stats}");
+    assert!(stats.contains("told what had helped with 1 known failure; done after 1"), "{stats}");
     let other = NO_MODULE.replace("yaml", "toml");
     assert_eq!(failed(&env, "second", "u3", "python run.py", &other), "", "another module");
     assert_eq!(failed(&env, "second", "u4", "python run.py", "Exit code 1"), "", "it says nothing");
@@ -310,9 +312,9 @@ fn who_edits_a_file_of_a_session_at_work_is_told_once() {
     assert!(real_tokens(expected) <= 60);
     assert_eq!(before_edit(&env, "b", "b2", "src/parser.rs"), None, "once");
     assert_eq!(before_edit(&env, "b", "b3", "src/lexer.rs"), None, "nobody else changed it");
-    assert!(!is_used(&env, "b", "changed src/parser.rs"));
+    is_listed(&env, "b", "changed src/parser.rs");
+    assert_eq!(counted(&env, "read_again"), 0);
     read(&env, "b", "b9", "src/parser.rs");
-    assert!(is_used(&env, "b", "changed src/parser.rs"));
     let stats = env.ok(&["stats"]);
     assert!(stats.contains("told of 1 file changed by another session at work; 1 read again"), "{stats}");
     // The other one is told as well, of what it has not seen.
@@ -344,9 +346,9 @@ fn a_git_command_that_would_take_away_work_is_held_once() {
     assert_eq!(before_command(&env, "b", "b2", "git checkout main"), None, "it insists");
     assert_eq!(before_command(&env, "b", "b3", "git stash"), None, "it knows");
     assert_eq!(before_command(&env, "a", "a2", "git stash"), None, "that is its own work");
-    assert!(is_used(&env, "b", "has not committed its work"), "nothing was run");
+    is_listed(&env, "b", "has not committed its work");
+    assert_eq!(counted(&env, "left_alone"), 1, "nothing was run");
     ran(&env, "b", "b4", "git checkout main");
-    assert!(!is_used(&env, "b", "has not committed its work"));
     let stats = env.ok(&["stats"]);
     assert!(stats.contains("held back 1 git command for another session at work; 0 not run"), "{stats}");
 }
@@ -561,9 +563,9 @@ fn a_prompt_about_the_same_as_an_earlier_one_gets_what_came_of_it() {
     }
     assert!(real_tokens(&told[0]) <= 100);
     assert_eq!(past(&env, "new", asked), [""; 0], "once");
-    assert!(!is_used(&env, "new", &format!("what came of {id}")));
+    is_listed(&env, "new", &format!("what came of {id}"));
+    assert_eq!(counted(&env, "looked_up"), 0);
     ran(&env, "new", "l1", &format!("cerberus show {id}"));
-    assert!(is_used(&env, "new", &format!("what came of {id}")));
     let stats = env.ok(&["stats"]);
     assert!(stats.contains("told of 1 earlier session with a prompt; 1 looked up"), "{stats}");
     std::fs::write(env.home().join("config.toml"), "[moments]\nprompts = false\n").unwrap();

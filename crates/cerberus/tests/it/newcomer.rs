@@ -78,6 +78,7 @@ fn the_first_minutes() {
     );
 }
 
+#[cfg(all(feature = "loop", feature = "sync"))]
 #[test]
 fn where_nothing_is_known_yet_the_next_step_is_said() {
     let env = env();

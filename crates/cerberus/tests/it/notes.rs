@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::doors::holding;
 use crate::env;
+#[cfg(feature = "sync")]
 use crate::sync::{Hub, join, machine, pair};
 
 const NODE: &str = "note:agent: The build needs node 22 (claude-code's memory)";
@@ -252,6 +253,7 @@ fn a_link_is_not_followed_and_a_huge_file_is_cut() {
     }
 }
 
+#[cfg(feature = "sync")]
 #[test]
 fn another_device_is_told_and_so_is_the_same_agent_there() {
     let (_hub, a, b) = pair();
@@ -272,6 +274,7 @@ fn another_device_is_told_and_so_is_the_same_agent_there() {
     assert_eq!(holding(&b, "node 22"), Vec::<PathBuf>::new());
 }
 
+#[cfg(feature = "sync")]
 #[test]
 fn a_team_never_gets_them() {
     let (hub, ann, bob) = (Hub::new(), machine(), machine());

@@ -94,6 +94,7 @@ impl Release {
 const PROGRAM: &str = "#!/bin/sh\necho cerberus 0.1.0\n";
 
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "the release is one for Linux")]
 fn the_script_installs_replaces_and_removes_exactly_what_was_released() {
     let release = Release::new(PROGRAM, &["share/man/man1/cerberus.1", "share/man/man1/cerberus-old.1"]);
     fs::create_dir_all(release.path("home/.local/bin")).unwrap();
@@ -130,6 +131,7 @@ fn the_script_installs_replaces_and_removes_exactly_what_was_released() {
 }
 
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "the release is one for Linux")]
 fn an_archive_that_is_not_what_was_released_is_refused() {
     let release = Release::new(PROGRAM, &[]);
     let whole = fs::read(release.archive()).unwrap();
@@ -163,6 +165,7 @@ fn an_archive_that_is_not_what_was_released_is_refused() {
 }
 
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "the release is one for Linux")]
 fn a_download_is_checked_like_a_file() {
     if !Path::new("/usr/bin/curl").exists() && !Path::new("/usr/bin/wget").exists() {
         return;
@@ -268,6 +271,24 @@ fn what_is_rehearsed_is_what_the_page_for_releases_lists() {
         })
         .collect();
     assert_eq!(called, listed);
+}
+
+#[test]
+fn everything_that_is_missing_is_told_at_once_with_the_line_to_type() {
+    let programs = tempfile::tempdir().unwrap();
+    for name in ["awk", "bash", "id"] {
+        let found = cerberus_testkit::need::program(name, &[]).unwrap();
+        std::os::unix::fs::symlink(found, programs.path().join(name)).unwrap();
+    }
+    let mut command = Command::new("bash");
+    let output = run(command.arg(workspace().join("dev/need")).args(["cargo", "tests"]).env("PATH", programs.path()));
+    let told = text(&output.stderr);
+    assert!(!output.status.success() && told.contains("  cargo (install Rust with rustup)\n"), "{told}");
+    for name in ["cc", "curl", "fakeroot", "git", "node", "npm", "openssl", "python3", "ruby", "strace", "valgrind"] {
+        assert!(told.contains(&format!("  {name}\n")), "{name}: {told}");
+    }
+    let lines: Vec<&str> = told.lines().filter(|line| line.starts_with("to install: sudo apt-get install")).collect();
+    assert!(lines.len() == 1 && lines[0].contains(" fakeroot ") && lines[0].contains(" ruby "), "{told}");
 }
 
 /// A program that names the folder, the user or the machine that built it is not released.

@@ -229,6 +229,19 @@ pub fn as_agent(env: &TestEnv, args: &[&str]) -> Output {
     agent(env, "\"$0\" hook claude-code < ../start.json > /dev/null; \"$0\" \"$@\"; exit $?", args)
 }
 
+/// A program below an agent that reports the start of session `s1` as its own, then runs a command of ours.
+pub fn as_agent_that_claims(env: &TestEnv, args: &[&str]) -> Output {
+    let write = |name: &str, session: &str, source: &str| {
+        let payload = env.payload(session, "SessionStart", json!({"source": source}));
+        std::fs::write(env.root().join(name), payload).unwrap();
+    };
+    write("start.json", "live", "startup");
+    write("claim.json", "s1", "resume");
+    let claim = "\"$0\" hook claude-code < ../claim.json > /dev/null; \"$0\" \"$@\"; exit $?";
+    let below = format!("../another-agent -c '{claim}' \"$0\" \"$@\"; exit $?");
+    agent(env, &format!("\"$0\" hook claude-code < ../start.json > /dev/null; {below}"), args)
+}
+
 /// Runs a script in a process that no shell is taken for.
 fn agent(env: &TestEnv, script: &str, args: &[&str]) -> Output {
     let program = env.root().join("another-agent");

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::doors::{AGENTS, IMPORTED, Story, holding, hooks, mcp, printed, transcript};
 use crate::env;
 use crate::lifecycle::Agent;
+#[cfg(feature = "loop")]
 use crate::loops::Stage;
 
 const PLAIN: Story = Story {
@@ -440,6 +441,7 @@ fn a_command_that_runs_in_an_opted_out_project_is_not_stored() {
     assert!(!holding(&env, "Write the store").is_empty());
 }
 
+#[cfg(feature = "loop")]
 #[test]
 fn the_output_of_a_loop_stores_no_line_that_names_an_opted_out_project() {
     let said = vec![Act::Say("I look at ../quay/pier.rs", 0), Act::Complain("lantern"), Act::Done("done")];
@@ -516,26 +518,31 @@ fn while_paused_hooks_store_and_tell_nothing() {
 
 #[test]
 fn a_pause_is_lifted_and_can_be_of_one_project() {
-    let env = env();
+    let mut env = env();
     let other = env.add_repository("open");
-    let write = |cwd: &PathBuf, path: &str| {
+    let write = |env: &TestEnv, cwd: &PathBuf, path: &str| {
         let payload = json!({"session_id": "s9", "cwd": cwd, "hook_event_name": "PostToolUse", "tool_name": "Write",
             "tool_use_id": path, "tool_input": {"file_path": cwd.join(path), "content": ""}});
         env.hook_of("claude-code", payload.to_string().as_bytes());
-        !holding(&env, path).is_empty()
+        !holding(env, path).is_empty()
     };
     assert_eq!(env.ok(&["pause", "--project"]), "paused for this project\n");
-    assert!(!write(&env.project(), "a1.rs") && write(&other, "a2.rs"));
+    assert!(!write(&env, &env.project(), "a1.rs") && write(&env, &other, "a2.rs"));
     assert_eq!(env.ok(&["unpause", "--project"]), "storing again\n");
-    assert!(write(&env.project(), "a3.rs"));
+    assert!(write(&env, &env.project(), "a3.rs"));
     assert_eq!(env.json(&["pause"])["stores_nothing"], "paused");
-    assert!(!write(&other, "a4.rs"));
+    assert!(!write(&env, &other, "a4.rs"));
     assert_eq!(env.ok(&["unpause", "--project"]), "paused\n", "everything still is");
     assert_eq!(env.ok(&["unpause"]), "storing again\n");
-    assert!(write(&other, "a5.rs"));
+    assert!(write(&env, &other, "a5.rs"));
     assert!(!env.home().join("paused.json").exists());
+    // No time that is given ends a pause before its real time has come.
+    env.set_now(Some("2999-01-01T10:00:00Z"));
+    env.ok(&["pause", "--for", "1h"]);
+    env.set_now(Some("2999-01-01T12:00:00Z"));
+    assert!(!write(&env, &other, "a6.rs"));
     // The user asked for silence; for how long is lost.
     fs::write(env.home().join("paused.json"), "{").unwrap();
-    assert!(!write(&other, "a6.rs"));
+    assert!(!write(&env, &other, "a7.rs"));
     assert_eq!(env.run(&["pause", "--for", "soon"]).status.code(), Some(2));
 }

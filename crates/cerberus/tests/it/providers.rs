@@ -1,7 +1,12 @@
 //! Whoever writes summaries: asked in their own way, borne whatever they do, and never waited for by an agent.
 
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
 use cerberus_testkit::answering::{Answer, Answering};
 use cerberus_testkit::env::TestEnv;
+use cerberus_testkit::hubs::certificate::Certificates;
 use cerberus_testkit::process::{LIMIT, wait_until};
 use serde_json::{Value, json};
 
@@ -418,4 +423,35 @@ fn a_provider_that_answers_nobody_does_not_hold_up_doctor() {
     let doctor = env.doctor();
     let check = doctor["checks"].as_array().unwrap().iter().find(|check| check["name"] == "summary").unwrap();
     assert!(check["detail"].as_str().unwrap().contains("did not answer within 3 s"), "{check}");
+}
+
+/// A server of a company, whose certificate its own authority signed.
+#[test]
+fn the_systems_authorities_are_trusted() {
+    let env = env();
+    let folder = tempfile::tempdir().unwrap();
+    let certificates = Certificates::new(folder.path());
+    let (server, key) = (certificates.server(), certificates.server_key());
+    let mut openssl = Command::new("openssl");
+    openssl.args(["s_server", "-www", "-accept", "127.0.0.1:0", "-cert"]).arg(server).arg("-key").arg(key);
+    let mut openssl = openssl.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let said = BufReader::new(openssl.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let port = said.into_iter().find_map(|line| Some(line.strip_prefix("ACCEPT 127.0.0.1:")?.to_string())).unwrap();
+    configure(&env, &format!("provider = 'openai'\nmodel = 'small'\nbase_url = 'https://localhost:{port}'"));
+    let state = |authorities: Option<PathBuf>| {
+        let mut command = env.command();
+        command
+            .args(["doctor", "--json"])
+            .env("OPENAI_API_KEY", made_up_key())
+            .envs(authorities.map(|file| ("SSL_CERT_FILE", file)));
+        let doctor: Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
+        let check = doctor["checks"].as_array().unwrap().iter().find(|check| check["name"] == "summary").unwrap();
+        check["detail"].as_str().unwrap().to_string()
+    };
+    let (stranger, own) = (state(None), state(Some(certificates.authority())));
+    let none = state(Some(folder.path().join("missing.pem")));
+    openssl.kill().unwrap();
+    openssl.wait().unwrap();
+    assert!(stranger.contains("certificate") && none.contains("certificate"), "{stranger}; {none}");
+    assert!(own.ends_with("reachable, no summary yet"), "{own}");
 }

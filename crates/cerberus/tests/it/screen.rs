@@ -12,6 +12,7 @@ use vt100::Color;
 
 use crate::browse::{import, transcript};
 use crate::env;
+#[cfg(feature = "loop")]
 use crate::loops::{Stage, works};
 
 fn with_sessions() -> TestEnv {
@@ -154,6 +155,7 @@ fn proposals_are_decided_and_undone() {
     assert_eq!(statuses(), ["rejected"]);
 }
 
+#[cfg(feature = "loop")]
 #[test]
 fn a_loop_shows_its_context_and_its_output() {
     let stage = Stage::new(Tongue::ClaudeCode, &[works("touch a")]);

@@ -127,6 +127,7 @@ fn a_secret_is_known_by_its_place_through_the_hooks() {
     assert!(!holding(&env, "[redacted:").is_empty(), "the rest is kept");
 }
 
+#[cfg(feature = "sync")]
 #[test]
 fn a_code_for_pairing_or_recovery_is_not_stored() {
     use cerberus_sync::code::{Code, SECRET_BYTES};

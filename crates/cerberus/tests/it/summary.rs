@@ -143,7 +143,7 @@ fn scenario_6_token_budget_enforcement() {
         env.ok(&[
             "record",
             "blocker",
-            &format!("{n} {}", "the integration tests of the request queue hang ".repeat(5)),
+            &format!("{n} {}", "the integration tests of the request queue hang ".repeat(2)),
         ]);
         env.ok(&[
             "record",
@@ -253,6 +253,33 @@ fn a_summary_only_adds() {
     let codes = env.json(&["brief", "--format", "codes"]);
     let tokens = (codes["tokens"].as_u64().unwrap() + 10).to_string();
     assert_eq!(env.json(&["brief", "--budget", &tokens])["text"], codes["text"]);
+}
+
+/// The codes use their whole budget, and the summary has its own.
+#[test]
+fn a_summary_is_told_although_the_codes_are_many() {
+    let (env, server) = (env(), saying(SAID));
+    work(&env, 2, 1, 1);
+    for turn in 0..20 {
+        let prompt =
+            format!("Let module{turn} read table{turn} and write column{turn} of file{turn} as plan{turn} says");
+        env.hook("s1", "UserPromptSubmit", json!({"prompt": prompt}));
+        let words: Vec<String> = (0..6)
+            .map(|n| format!("The part{turn}{n} of shelf{turn}{n} is behind door{turn}{n} since day{turn}{n}."))
+            .collect();
+        env.hook("s1", "Stop", json!({"last_assistant_message": words.join(" "), "stop_hook_active": false}));
+    }
+    env.hook("s1", "SessionEnd", json!({"reason": "prompt_input_exit"}));
+    use_ollama(&env, &server);
+    env.ok(&["summarize"]);
+    let codes = told(&env, "codes");
+    let both = told(&env, "both");
+    assert!(both.contains(SAID) && both.ends_with(codes.trim_start_matches(|c| c == '\n')), "{both}\n---\n{codes}");
+    let small = env.json(&["brief", "--format", "both", "--budget", "600"]);
+    let dropped = small["dropped"].as_array().unwrap();
+    let is_listed = |one: &Value| one["code"].as_str().unwrap().starts_with("summary:Split proxy.go");
+    assert!(small["text"].as_str().unwrap().contains(SAID) != dropped.iter().any(is_listed), "{small}");
+    assert!(small["tokens"].as_u64().unwrap() <= 600);
 }
 
 #[test]

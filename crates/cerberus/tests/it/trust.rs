@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::env;
 use crate::forget::holding;
-use crate::poison::{as_agent, said};
+use crate::poison::{as_agent, as_agent_that_claims, said};
 
 fn mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
@@ -113,7 +113,7 @@ fn in_a_home_of_another_user_nothing_is_stored_or_run() {
         assert!(env.start("s1", "startup").contains("next:sail"));
     } else {
         // Only root can give folders away; a user has those of root, or of a server where root's are its own.
-        let user = std::fs::metadata("/proc/self").unwrap().uid();
+        let user = rustix::process::geteuid().as_raw();
         let owner = |folder: &str| Some(std::fs::metadata(folder).ok()?.uid()).filter(|owner| *owner != user);
         let folders = ["/usr", "/var/lib/postgresql"];
         let (folder, owner) = folders.into_iter().find_map(|folder| Some((folder, owner(folder)?))).unwrap();
@@ -311,6 +311,7 @@ fn an_agent_runs_none_of_the_users_commands_and_changes_nothing() {
     assert!(env.home().join("checks").exists() && !env.home().join("paused.json").exists());
 }
 
+#[cfg(all(feature = "loop", feature = "sync"))]
 #[test]
 fn a_script_runs_all_of_the_users_commands() {
     let (env, memory) = in_use();
@@ -343,6 +344,15 @@ fn an_agent_forgets_only_the_session_that_it_runs_in() {
     assert!(!is_known() && !holding(&env, "lighthouse").is_empty());
 }
 
+#[cfg(feature = "loop")]
+#[test]
+fn a_session_that_a_process_below_an_agent_claims_is_not_its_own() {
+    let (env, _) = in_use();
+    let output = as_agent_that_claims(&env, &["forget", "--session", "s1", "--yes"]);
+    assert!(said(&output).contains("only the one that it runs in"), "{}", said(&output));
+    assert!(!holding(&env, "lighthouse").is_empty());
+}
+
 #[test]
 fn what_a_loop_starts_is_an_agents() {
     let (env, memory) = in_use();
@@ -352,6 +362,7 @@ fn what_a_loop_starts_is_an_agents() {
     }
 }
 
+#[cfg(feature = "sync")]
 #[test]
 fn doctor_says_what_leaves_this_machine() {
     let mut env = env();

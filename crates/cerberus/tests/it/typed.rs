@@ -99,6 +99,35 @@ fn a_scheduled_prompt_proposes_at_most() {
 }
 
 #[test]
+fn a_scheduled_prompt_that_begins_like_a_line_of_the_client_proposes_at_most() {
+    for begins in ["Caveat:ok. ", "[Request interrupted] ", "<ok/> "] {
+        let env = env();
+        let words = format!("{begins}{OTHER}.");
+        let file = transcript(&env, "s", &[(&words, scheduled())]);
+        start(&env, "s", &file);
+        prompt(&env, "s", &words);
+        end(&env, "s");
+        env.json(&["memory", "propose"]);
+        assert!(!memories(&env).iter().any(|memory| memory.starts_with("approved")), "{begins}: {:?}", memories(&env));
+    }
+}
+
+#[test]
+fn words_of_a_prompt_that_no_transcript_has_yet_are_not_quoted_as_the_users() {
+    let env = env();
+    let words = "We keep the lock in the store. Then paint the wall";
+    let file = transcript(&env, "s", &[("Go on", typed())]);
+    start(&env, "s", &file);
+    prompt(&env, "s", words);
+    let quote = || env.run(&["quote", "--kind", "decision", "We keep the lock in the store"]);
+    assert!(!quote().status.success(), "nobody knows who sent it");
+    transcript(&env, "s", &[("Go on", typed()), (words, scheduled())]);
+    assert!(!quote().status.success());
+    transcript(&env, "s", &[("Go on", typed()), (words, typed())]);
+    assert!(quote().status.success(), "{:?}", quote());
+}
+
+#[test]
 fn no_number_of_scheduled_prompts_approves() {
     let mut env = env();
     for day in 10..16 {

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use cerberus_os::fault::CHECKPOINT_POINTS;
 use cerberus_testkit::env::TestEnv;
 use cerberus_testkit::process::LIMIT;
+use cerberus_testkit::processes::command_lines;
 use cerberus_testkit::scratch::SYSTEM_PATH;
 use cerberus_testkit::terminal::Terminal;
 use serde_json::{Value, json};
@@ -62,11 +63,9 @@ fn settled(env: &TestEnv) {
     let begun = Instant::now();
     let mut quiet = 0;
     while quiet < 5 {
-        let running = fs::read_dir("/proc").unwrap().flatten().any(|entry| {
-            let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            let line = String::from_utf8_lossy(&line).into_owned();
-            line.contains("\0undo\0--keep\0") && line.contains(env.project().to_str().unwrap())
-        });
+        let project = env.project().to_str().unwrap().to_string();
+        let keeps = |line: &String| line.contains(" undo --keep") && line.contains(&project);
+        let running = command_lines().iter().any(keeps);
         quiet = if running { 0 } else { quiet + 1 };
         assert!(begun.elapsed() < Duration::from_secs(60), "files are still being kept");
         std::thread::sleep(Duration::from_millis(5));
@@ -514,8 +513,13 @@ fn the_oldest_are_removed_by_age_and_by_number() {
     assert_eq!(references(&env), 3);
     let status = env.ok(&["status"]);
     assert!(status.contains("on; 3 states kept; ") && status.contains(" of at most 1.0 GiB"), "{status}");
-    env.set_now(Some("2026-02-22T13:35:14Z"));
-    write(&env, "src/lib.rs", "a month later\n");
+    // Whoever gives the time, maybe an agent, does not decide what is old.
+    for command in [&["undo", "--keep", "turn"][..], &["undo"]] {
+        env.ok(&[command, &["--now", "2099-01-01T00:00:00Z"]].concat());
+        assert_eq!(references(&env), 3, "{command:?}");
+    }
+    env.set_now(None);
+    write(&env, "src/lib.rs", "much later\n");
     stop(&env, "s1");
     assert_eq!(references(&env), 1);
 }

@@ -110,7 +110,7 @@ fn sql(path: &Path, statements: &str) {
 }
 
 fn make_pipe(path: &Path) {
-    rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RWXU).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
 fn aside(env: &TestEnv) -> Vec<String> {

@@ -1,5 +1,7 @@
 //! The room of checkpoints: a limit holds for loops and turns together, and what goes is only what nobody else needs.
 
+use cerberus_os::clock::Clock;
+
 use super::*;
 use crate::TurnMoment;
 use crate::turns::TurnReason;
@@ -37,7 +39,7 @@ impl Stage {
         checkpoints.unused_for = unused_for;
         self.change(u64::from(number));
         let kept = checkpoints.keep(TurnReason::of(TurnMoment::Turn), at(number)).unwrap();
-        checkpoints.prune(kept.as_ref(), at(number)).unwrap();
+        checkpoints.prune(kept.as_ref(), &Clock::new(Some(at(number)))).unwrap();
     }
 
     fn turns(&self) -> Vec<u32> {

@@ -80,7 +80,11 @@ pub fn before_tool(
     let Some(before) = before::before(agent, payload) else { return Ok(None) };
     let located = identity::locate(Path::new(&before.cwd));
     let is_recorded = privacy::storage_block(home, clock.now, &located).is_none();
-    if !is_recorded && privacy::unconfirmed_opt_out(home, clock.now, &located).is_none() {
+    let is_others_wish = || {
+        privacy::unconfirmed_opt_out(home, &located).is_some()
+            && privacy::paused_here(home, clock.now, &located).is_none()
+    };
+    if !is_recorded && !is_others_wish() {
         return Ok(None);
     }
     let known = known.into_iter().filter(|(check, _)| is_recorded || !check.rule.needs_past());

@@ -39,8 +39,8 @@ pub use row::{CheckRow, Idle, Unfit};
 pub struct CheckCapability;
 
 impl Capability for CheckCapability {
-    fn before_brief(&self, home: &Home, clock: &Clock, store: &mut Store) -> Result<(), CapabilityError> {
-        Ok(compile(home, clock, store)?)
+    fn before_brief(&self, home: &Home, store: &mut Store) -> Result<(), CapabilityError> {
+        Ok(compile(home, store)?)
     }
 
     fn can_enforce(&self, sentence: &str) -> bool {
@@ -140,7 +140,7 @@ pub fn say(
         own_record(home, clock, Agent::MANUAL, "", location, format!("check-{unique:016x}"), Event::Check(change));
     journal::append(home, clock.wall, &record).map_err(FoldError::from)?;
     fold::fold(home, store)?;
-    compile(home, clock, store)
+    compile(home, store)
 }
 
 /// Whether hooks enforce any rule.
@@ -151,7 +151,7 @@ pub fn are_on(home: &Home) -> bool {
 /// Records that the user switches the checks off or on with a pause, if any are on here. To be called before the pause
 /// begins, or after it is lifted.
 pub fn record_pause(home: &Home, clock: &Clock, located: &Located, change: PauseChange) -> Result<(), JournalError> {
-    let are_off_here = privacy::users_block(home, clock.now, located).is_some();
+    let are_off_here = privacy::users_block(home, located).is_some();
     if !are_on(home) || !change.everywhere && are_off_here {
         return Ok(());
     }
@@ -164,11 +164,12 @@ pub fn record_pause(home: &Home, clock: &Clock, located: &Located, change: Pause
     journal::append(home, clock.wall, &record)
 }
 
-/// Writes the file that hooks read; removes it if nothing binds. Nothing is written if nothing changed.
-pub fn compile(home: &Home, clock: &Clock, store: &Store) -> Result<(), CheckError> {
-    let projects = Projects::load(store, clock.now)?;
+/// Writes the file that hooks read; removes it if nothing binds. Nothing is written if nothing changed. The time that a
+/// command is given does not matter: an agent could choose one at which there were no checks.
+pub fn compile(home: &Home, store: &Store) -> Result<(), CheckError> {
+    let projects = Projects::load(store, Timestamp::LAST)?;
     let mut compiled = Vec::new();
-    for row in all(home, store, clock.now)?.into_iter().filter(CheckRow::is_on) {
+    for row in all(home, store, Timestamp::LAST)?.into_iter().filter(CheckRow::is_on) {
         compiled.push(file::CheckEntry::of(&row, scope_projects(store, &projects, &row.memory)?));
     }
     let path = home.checks();

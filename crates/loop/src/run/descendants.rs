@@ -91,6 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(not(target_os = "linux"), ignore = "setsid is a program of Linux")]
     fn processes_with_the_token_are_found_in_any_session() {
         let token = format!("test-{}", std::process::id());
         let script = "setsid sleep 600 & sleep 600 & echo started; wait";

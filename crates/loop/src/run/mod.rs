@@ -1,6 +1,6 @@
 //! Running a loop: one fresh context after another, guarded, with every step recorded before it is taken.
 //!
-//! The machine in core decides what to do; this folder does it.
+//! The machine in `machine` decides what to do; this folder does it.
 
 pub mod config;
 pub mod erase;

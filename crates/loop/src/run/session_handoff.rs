@@ -1,5 +1,6 @@
 //! A handoff of one session for another agent: what a loop's handoff says, and the last turns in full.
 
+use cerberus_agents::conversation::{Part, PartKind};
 use cerberus_agents::stream::StreamEvent;
 use cerberus_os::home::Home;
 use cerberus_record::id::Agent;
@@ -28,6 +29,8 @@ pub struct SessionHandoff<'a> {
     pub now: Timestamp,
     pub session: &'a SessionRow,
     pub page: &'a Page,
+    /// What was said, if it is kept: a page has the beginning and the end of each text.
+    pub conversation: &'a [Part],
     pub tokens_max: usize,
 }
 
@@ -54,7 +57,11 @@ impl SessionHandoff<'_> {
             cleaner,
         };
         let mut state = preserve(store, &wanted)?.state;
-        let turns = turns(&self.page.asked, &self.page.said, rules.max_state_bytes / TURNS_SHARE);
+        let told = match self.conversation.iter().any(|part| part.kind == PartKind::Prompt) {
+            true => turns_of_parts(self.conversation),
+            false => turns_of_page(&self.page.asked, &self.page.said),
+        };
+        let turns = last_turns(&told, rules.max_state_bytes / TURNS_SHARE);
         state.last_turns = turns.iter().map(|turn| Passage::new(cleaner, turn)).collect();
         // The last turn ends with them.
         state.last_words = state.last_words.filter(|_| state.last_turns.is_empty());
@@ -68,27 +75,76 @@ impl SessionHandoff<'_> {
     }
 }
 
-/// What was asked and answered, turn by turn, newest first, in at most so many bytes. The newest turn is always there.
-fn turns(asked: &[SaidEntry], said: &[SaidEntry], bytes_max: usize) -> Vec<String> {
-    let mut turns = Vec::new();
-    let mut bytes_left = bytes_max;
-    let mut until = None;
-    for request in asked.iter().rev() {
-        let next_at = until.replace(request.at);
-        let is_of_it = |answer: &&SaidEntry| answer.at >= request.at && next_at.is_none_or(|next| answer.at < next);
-        let answers = said.iter().filter(is_of_it).map(|answer| ("agent", answer));
-        let told = std::iter::once(("user", request)).chain(answers).map(|(speaker, entry)| {
-            let text = without_handoff(without_ours(&entry.text));
-            format!("{speaker}: {}", text.trim())
-        });
-        let turn = told.collect::<Vec<_>>().join("\n");
-        if turn.len() > bytes_left && !turns.is_empty() {
-            break;
+/// What was asked and answered in one turn.
+type Turn = Vec<String>;
+
+/// Stands for what does not fit.
+const LEFT_OUT: &str = "[…]";
+
+fn turns_of_page(asked: &[SaidEntry], said: &[SaidEntry]) -> Vec<Turn> {
+    let until = asked.iter().skip(1).map(|next| Some(next.at)).chain([None]);
+    let turn = |(request, until): (&SaidEntry, Option<Timestamp>)| {
+        let is_of_it = |answer: &&SaidEntry| answer.at >= request.at && until.is_none_or(|next| answer.at < next);
+        let answers = said.iter().filter(is_of_it).map(|answer| told("agent", &answer.text));
+        std::iter::once(told("user", &request.text)).chain(answers).collect()
+    };
+    asked.iter().zip(until).map(turn).collect()
+}
+
+fn turns_of_parts(parts: &[Part]) -> Vec<Turn> {
+    let mut turns: Vec<Turn> = Vec::new();
+    let mut is_asking = false;
+    for part in parts {
+        let entry = match part.kind {
+            PartKind::Prompt => told("user", &part.text),
+            PartKind::Message => told("agent", &part.text),
+            _ => continue,
+        };
+        // A prompt may have several pieces.
+        match (turns.last_mut(), part.kind == PartKind::Prompt && !is_asking) {
+            (Some(turn), false) => turn.push(entry),
+            (_, true) => turns.push(vec![entry]),
+            (None, false) => {}
         }
-        bytes_left = bytes_left.saturating_sub(turn.len());
-        turns.push(turn);
+        is_asking = part.kind == PartKind::Prompt;
     }
     turns
+}
+
+fn told(speaker: &str, text: &str) -> String {
+    format!("{speaker}: {}", without_handoff(without_ours(text)).trim())
+}
+
+/// The last turns, newest first, in at most so many bytes. Of the newest there are always the request and how it ended.
+fn last_turns(turns: &[Turn], bytes_max: usize) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut bytes_left = bytes_max;
+    for turn in turns.iter().rev() {
+        let whole = turn.join("\n");
+        if whole.len() > bytes_left {
+            if found.is_empty() {
+                found.push(ends(turn, bytes_left));
+            }
+            break;
+        }
+        bytes_left -= whole.len();
+        found.push(whole);
+    }
+    found
+}
+
+fn ends(turn: &Turn, bytes_max: usize) -> String {
+    let Some((request, rest)) = turn.split_first() else { return String::new() };
+    let mut bytes_left = bytes_max.saturating_sub(request.len());
+    let fits = |entry: &&String| {
+        let is_room = entry.len() <= bytes_left;
+        bytes_left = bytes_left.saturating_sub(entry.len());
+        is_room
+    };
+    let count = rest.iter().rev().take_while(fits).count().max(1).min(rest.len());
+    let left_out = (count < rest.len()).then_some(LEFT_OUT);
+    let end = rest[rest.len() - count..].iter().map(String::as_str);
+    std::iter::once(request.as_str()).chain(left_out).chain(end).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -103,12 +159,33 @@ mod tests {
     fn turns_are_whole_and_the_newest_comes_first() {
         let asked = [entry(1, "Build it"), entry(5, "Now test it")];
         let said = [entry(2, "Built."), entry(6, "Tested."), entry(7, "All pass.")];
+        let turns = |asked: &[SaidEntry], said: &[SaidEntry], bytes| last_turns(&turns_of_page(asked, said), bytes);
         assert_eq!(
             turns(&asked, &said, 1_000),
             ["user: Now test it\nagent: Tested.\nagent: All pass.", "user: Build it\nagent: Built."]
         );
         assert_eq!(turns(&asked, &said, 60).len(), 1, "an older turn that does not fit is left out");
-        assert_eq!(turns(&asked, &said, 0).len(), 1, "the newest one stays");
+        assert_eq!(turns(&asked, &said, 0), ["user: Now test it\n[…]\nagent: All pass."], "the newest one stays");
         assert_eq!(turns(&asked[..1], &[], 100), ["user: Build it"]);
+        assert_eq!(turns(&asked[..1], &[], 0), ["user: Build it"]);
+    }
+
+    #[test]
+    fn a_conversation_that_is_kept_has_every_message() {
+        let part = |kind, text: &str| {
+            let text = text.to_string();
+            Part { at: None, kind, text, tool: None, file: None, call: None }
+        };
+        let parts = [
+            part(PartKind::Message, "from before"),
+            part(PartKind::Prompt, "Build it"),
+            part(PartKind::Prompt, "with tests"),
+            part(PartKind::Message, "I look first."),
+            part(PartKind::Output, "1 passed"),
+            part(PartKind::Message, "Built."),
+            part(PartKind::Prompt, "Go on"),
+        ];
+        let turns = last_turns(&turns_of_parts(&parts), 1_000);
+        assert_eq!(turns, ["user: Go on", "user: Build it\nuser: with tests\nagent: I look first.\nagent: Built."]);
     }
 }

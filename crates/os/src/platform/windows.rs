@@ -64,7 +64,8 @@ pub fn for_any_shell(path: PathBuf) -> PathBuf {
 }
 
 fn short_name(path: &str) -> Option<PathBuf> {
-    let line = format!("/D /C for %A in (\"{path}\") do @echo %~sA");
+    // It would print in the code page of old programs, which is not UTF-8 and lacks most signs.
+    let line = format!("/D /C chcp 65001>nul & for %A in (\"{path}\") do @echo %~sA");
     let output = Command::new("cmd").raw_arg(line).creation_flags(CREATE_NO_WINDOW).output().ok()?;
     let printed = String::from_utf8(output.stdout).ok()?;
     Some(PathBuf::from(printed.trim())).filter(|short| !printed.trim().contains(' ') && !short.as_os_str().is_empty())

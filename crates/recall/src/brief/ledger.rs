@@ -36,6 +36,8 @@ pub struct ToolReport {
     pub fact: Fact,
     pub session: SessionId,
     pub at: Timestamp,
+    /// It was reported on another device.
+    pub is_elsewhere: bool,
 }
 
 /// A branch that a session worked on, other than the one that is checked out.
@@ -44,6 +46,7 @@ pub struct KnownBranch {
     pub name: String,
     pub last_activity: Timestamp,
     pub state: MergeState,
+    pub remote: RemoteState,
     /// The other worktree in which it is checked out and the last session worked.
     pub folder: Option<String>,
 }
@@ -57,11 +60,26 @@ pub enum MergeState {
     Merged,
 }
 
+/// What the remote repository had of a branch when it was last asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RemoteState {
+    /// There is no remote repository, or nothing here to compare with.
+    #[default]
+    Unknown,
+    Missing,
+    Same,
+    /// One of them has commits that the other one lacks.
+    Differs,
+}
+
 /// What is known besides what git says of the working tree.
 #[derive(Clone, Debug, Default)]
 pub struct BranchLedger {
     /// The branch that is checked out.
     pub here: Option<String>,
+    pub remote_here: RemoteState,
+    /// The last commits of the main branch: when, and their subjects.
+    pub landed: Vec<(Timestamp, String)>,
     /// The branch of the last session at work.
     pub last: Option<String>,
     /// Newest first.
@@ -75,8 +93,12 @@ pub struct BranchLedger {
 #[derive(Clone, Debug)]
 pub struct TestsPassed {
     pub command: String,
+    pub session: SessionId,
     pub at: Timestamp,
-    pub edited_since: usize,
+    /// `None` if something else is checked out than what was tested, or nobody knows.
+    pub edited_since: Option<usize>,
+    /// What was tested, if that is another branch than the one that is checked out.
+    pub branch: Option<String>,
 }
 
 /// What the last of these runs of tests says; `facts` tell which files were edited since. Failures are blockers, and
@@ -87,7 +109,13 @@ pub fn checked(runs: &[SessionRun], facts: &[KnownFact]) -> Option<TestsPassed> 
     let since = edits.iter().filter(|known| known.at > last.at);
     let since: FastSet<&str> = since.filter_map(|known| known.fact.path.as_deref()).collect();
     let is_told = last.run.verdict == runs::RunVerdict::Green && !edits.is_empty();
-    is_told.then(|| TestsPassed { command: last.command.key.clone(), at: last.at, edited_since: since.len() })
+    let (command, session) = (last.command.key.clone(), last.session.clone());
+    is_told.then(|| TestsPassed { command, session, at: last.at, edited_since: Some(since.len()), branch: None })
+}
+
+/// Whether git has to be asked what was merged.
+pub fn has_open_pull_request(reports: &[ToolReport]) -> bool {
+    newest(reports).into_iter().any(|report| report.fact.kind == FactKind::PullRequest && is_open(report))
 }
 
 /// The line, if there is something to say.
@@ -99,19 +127,24 @@ pub fn item(ledger: &BranchLedger, now: Timestamp) -> Option<BriefLine> {
         reports.iter().copied().filter(|report| report.branch.as_deref() == name).collect()
     };
     let here = of_branch(ledger.here.as_deref());
-    if let Some(words) = pull_request(&here, AddressForm::Told, now, &mut told) {
+    let name_here = ledger.here.as_deref().unwrap_or_default();
+    let is_over_here = is_gone(&here, name_here, ledger.remote_here) || has_landed(&here, name_here, &ledger.landed);
+    if !is_over_here && let Some(words) = pull_request(&here, AddressForm::Told, now, &mut told) {
         parts.push(words);
     }
     let mut has_old = false;
     for branch in &ledger.branches {
         let reports = of_branch(Some(&branch.name));
         let is_last = ledger.last.as_ref() == Some(&branch.name);
-        let mut known: Vec<String> = pull_request(&reports, AddressForm::Left, now, &mut told).into_iter().collect();
+        let is_over =
+            is_gone(&reports, &branch.name, branch.remote) || has_landed(&reports, &branch.name, &ledger.landed);
+        let open = if is_over { None } else { pull_request(&reports, AddressForm::Left, now, &mut told) };
+        let mut known: Vec<String> = open.into_iter().collect();
         let is_open = !known.is_empty();
         let is_told = match branch.state {
             MergeState::Merged => is_last && branch.folder.is_some(),
             MergeState::Unmerged => true,
-            MergeState::Missing => is_last && !is_done(&reports, branch) || is_open,
+            MergeState::Missing => is_last && !is_over && !is_done(&reports, branch) || is_open,
         };
         let is_old = now.since(branch.last_activity) > FORGOTTEN_AFTER;
         if !is_told || parts.len() >= BRANCHES_MAX || is_old && has_old {
@@ -135,13 +168,15 @@ pub fn item(ledger: &BranchLedger, now: Timestamp) -> Option<BriefLine> {
     }
     parts.extend(ledger.checked.as_ref().map(|checked| {
         let edited = match checked.edited_since {
-            0 => "nothing edited since".to_string(),
-            1 => "1 file edited since".to_string(),
-            count => format!("{count} files edited since"),
+            None => String::new(),
+            Some(0) => ", nothing edited since".to_string(),
+            Some(1) => ", 1 file edited since".to_string(),
+            Some(count) => format!(", {count} files edited since"),
         };
+        let branch = checked.branch.as_ref().map(|name| format!(" on {}", harmless(name, "a branch")));
         let cut = first_words(&checked.command, COMMAND_CHARS_MAX);
         let command = harmless(&cut, "tests");
-        format!("{command} passed ({} ago), {edited}", age(checked.at, now))
+        format!("{command} passed{} ({} ago){edited}", branch.unwrap_or_default(), age(checked.at, now))
     }));
     let last = told.iter().max_by_key(|report| report.at).map(|report| (&report.session, report.at));
     (!parts.is_empty()).then(|| git_item(&parts, last, "reported by tools", now))
@@ -179,7 +214,7 @@ fn pull_request<'a>(
     let report = reports.iter().find(|report| report.fact.kind == FactKind::PullRequest)?;
     let number = report.fact.reference.as_deref()?.trim_start_matches("pull ");
     let opened = report.fact.text.starts_with("https://").then_some(report.fact.text.as_str());
-    if opened.is_none() && !report.fact.text.ends_with(" open") {
+    if !is_open(report) {
         return None;
     }
     told.push(report);
@@ -199,9 +234,32 @@ fn is_done(reports: &[&ToolReport], branch: &KnownBranch) -> bool {
     })
 }
 
+fn is_open(report: &ToolReport) -> bool {
+    report.fact.text.starts_with("https://") || report.fact.text.ends_with(" open")
+}
+
+fn is_push(report: &ToolReport, branch: &str) -> bool {
+    report.fact.reference.as_deref().and_then(|about| about.strip_prefix("push ")) == Some(branch)
+}
+
+/// It was pushed from here and is no longer there: its pull request was merged or closed.
+fn is_gone(reports: &[&ToolReport], branch: &str, remote: RemoteState) -> bool {
+    remote == RemoteState::Missing && reports.iter().any(|report| is_push(report, branch) && !report.is_elsewhere)
+}
+
+/// Whether the main branch has a commit that came with the branch's pull request.
+fn has_landed(reports: &[&ToolReport], branch: &str, landed: &[(Timestamp, String)]) -> bool {
+    let Some(report) = reports.iter().find(|report| report.fact.kind == FactKind::PullRequest) else { return false };
+    let number = report.fact.reference.as_deref().unwrap_or_default().trim_start_matches("pull ");
+    let marks = [format!("({number})"), format!("pull request {number} "), format!("Merge branch '{branch}' into ")];
+    landed.iter().any(|(at, subject)| *at >= report.at && marks.iter().any(|mark| subject.contains(mark)))
+}
+
+/// As far as the remote repository is known, it has all of the branch.
 fn pushed(reports: &[&ToolReport], branch: &KnownBranch) -> Option<String> {
-    let about = format!("push {}", branch.name);
-    reports.iter().any(|report| report.fact.reference.as_ref() == Some(&about)).then(|| "pushed".to_string())
+    let is_there = matches!(branch.remote, RemoteState::Unknown | RemoteState::Same)
+        || branch.remote == RemoteState::Missing && !is_gone(reports, &branch.name, branch.remote);
+    (is_there && reports.iter().any(|report| is_push(report, &branch.name))).then(|| "pushed".to_string())
 }
 
 /// A tag, a release, a deployment, or checks that did not pass. What was pushed to a branch is told with the branch.
@@ -230,19 +288,30 @@ mod tests {
         let output = git_report::report_lines(command, output);
         let facts = git_report::facts(command, &output).into_iter().chain(steps::facts(command));
         let (branch, session) = (Some(branch.to_string()), SessionId::new("s"));
-        facts.map(|fact| ToolReport { branch: branch.clone(), fact, session: session.clone(), at: at(hours) }).collect()
+        let report = |fact| {
+            let (branch, session) = (branch.clone(), session.clone());
+            ToolReport { branch, fact, session, at: at(hours), is_elsewhere: false }
+        };
+        facts.map(report).collect()
     }
 
     fn branch(name: &str, hours: i64, state: MergeState) -> KnownBranch {
-        KnownBranch { name: name.to_string(), last_activity: at(hours), state, folder: None }
+        let remote = RemoteState::Unknown;
+        KnownBranch { name: name.to_string(), last_activity: at(hours), state, remote, folder: None }
     }
 
     /// At the tenth hour on `main`. The reports are given oldest first.
     fn told(branches: Vec<KnownBranch>, reports: Vec<Vec<ToolReport>>) -> Option<String> {
+        told_beside(branches, reports, "")
+    }
+
+    /// The same, with a commit of the main branch in the last hour.
+    fn told_beside(branches: Vec<KnownBranch>, reports: Vec<Vec<ToolReport>>, subject: &str) -> Option<String> {
         let mut reports = reports.concat();
         reports.reverse();
         let last = branches.first().map(|branch| branch.name.clone());
-        let ledger = BranchLedger { here: Some("main".to_string()), last, branches, reports, checked: None };
+        let (here, landed) = (Some("main".to_string()), vec![(at(9), subject.to_string())]);
+        let ledger = BranchLedger { here, landed, last, branches, reports, ..BranchLedger::default() };
         item(&ledger, at(10)).map(|item| item.code)
     }
 
@@ -264,6 +333,26 @@ mod tests {
         }
         let looked = reported("fix/x", 9, "gh pr view 12 --json state", "{\n  \"state\": \"OPEN\"\n}");
         assert!(told(fix(), vec![opened(), looked]).unwrap().contains("PR #12 open"));
+    }
+
+    #[test]
+    fn a_pull_request_that_was_merged_elsewhere_is_not_told() {
+        let fix = |remote| vec![KnownBranch { remote, ..branch("fix/x", 8, MergeState::Unmerged) }];
+        let opened = || reported("fix/x", 7, OPENED.0, OPENED.1);
+        let pushed = || reported("fix/x", 6, "git push -u origin HEAD", " * [new branch]      fix/x -> fix/x\n");
+        let known = |remote, subject: &str| told_beside(fix(remote), vec![pushed(), opened()], subject).unwrap();
+        assert_eq!(known(RemoteState::Same, "Fix y (#13)"), "git:fix/x (the last session): PR #12 open, pushed");
+        assert_eq!(known(RemoteState::Differs, ""), "git:fix/x (the last session): PR #12 open");
+        assert_eq!(known(RemoteState::Missing, ""), "git:fix/x (the last session)");
+        for subject in ["Fix x (#12)", "Merge pull request #12 from o/fix/x", "Merge branch 'fix/x' into 'main'"] {
+            assert!(!known(RemoteState::Same, subject).contains("PR"), "{subject}");
+        }
+        // Nobody fetched here what another device pushed.
+        let elsewhere = |reports: Vec<ToolReport>| -> Vec<ToolReport> {
+            reports.into_iter().map(|report| ToolReport { is_elsewhere: true, ..report }).collect()
+        };
+        let told = told(fix(RemoteState::Missing), vec![elsewhere(pushed()), elsewhere(opened())]);
+        assert_eq!(told.unwrap(), "git:fix/x (the last session): PR #12 open, pushed");
     }
 
     #[test]
@@ -296,12 +385,15 @@ mod tests {
 
     #[test]
     fn the_last_tests_are_told_with_what_was_edited_since() {
-        let line = |edited_since| {
-            let checked = Some(TestsPassed { command: "go test ./...".to_string(), at: at(9), edited_since });
+        let line = |edited_since, branch: Option<&str>| {
+            let (command, session) = ("go test ./...".to_string(), SessionId::new("s"));
+            let branch = branch.map(str::to_string);
+            let checked = Some(TestsPassed { command, session, at: at(9), edited_since, branch });
             item(&BranchLedger { checked, ..BranchLedger::default() }, at(10)).unwrap().code
         };
-        assert_eq!(line(0), "git:go test ./... passed (1h ago), nothing edited since");
-        assert_eq!(line(2), "git:go test ./... passed (1h ago), 2 files edited since");
+        assert_eq!(line(Some(0), None), "git:go test ./... passed (1h ago), nothing edited since");
+        assert_eq!(line(Some(2), None), "git:go test ./... passed (1h ago), 2 files edited since");
+        assert_eq!(line(None, Some("fix/x")), "git:go test ./... passed on fix/x (1h ago)");
         assert!(item(&BranchLedger::default(), at(10)).is_none());
     }
 }

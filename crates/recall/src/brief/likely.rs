@@ -100,12 +100,17 @@ pub fn seen(ranked: &RankedFile, now: Timestamp) -> BriefLine {
     }
 }
 
-/// Names that say nothing without their type.
-const GENERIC_NAMES: &str = "as new run main default init get set from into fmt clone drop len next read write open close update \
+/// Names that say nothing without their type or their line.
+const GENERIC_NAMES: &str = "new run main default init get set from into fmt clone drop len next read write open close update \
     render test tests setup handle add build execute parse constructor toString";
 
+fn has_line(function: &BriefLine, likely: &Likely) -> bool {
+    let of_file = function.path.as_ref().and_then(|path| likely.lines.get(path));
+    of_file.is_some_and(|found| found.function == function.text)
+}
+
 /// A function is told behind its file, so it is kept only if the file is. A few per file say what was worked on.
-pub fn trim_functions(items: &mut Vec<BriefLine>, dropped: &mut Vec<DroppedLine>) {
+pub fn trim_functions(items: &mut Vec<BriefLine>, likely: &Likely, dropped: &mut Vec<DroppedLine>) {
     let is_shown = |item: &&BriefLine| item.section == Section::Files && item.kind == FactKind::File;
     let mut left: FastMap<String, usize> =
         items.iter().filter(is_shown).filter_map(|item| Some((item.path.clone()?, FUNCTIONS_PER_FILE_MAX))).collect();
@@ -118,7 +123,9 @@ pub fn trim_functions(items: &mut Vec<BriefLine>, dropped: &mut Vec<DroppedLine>
         let reason = match left {
             Some(None) => "its file is not told".to_string(),
             Some(Some(0)) => format!("older than the last {FUNCTIONS_PER_FILE_MAX} functions of its file"),
-            _ if is_one_of(&item.text, GENERIC_NAMES) => "its name says too little".to_string(),
+            _ if is_one_of(&item.text, GENERIC_NAMES) && !has_line(item, likely) => {
+                "its name says too little".to_string()
+            }
             _ if count == FUNCTIONS_MAX => format!("older than the last {FUNCTIONS_MAX} functions"),
             left => {
                 count += 1;

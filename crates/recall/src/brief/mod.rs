@@ -75,7 +75,7 @@ pub fn compose(request: &BriefRequest) -> Brief {
     likely::place_files(&mut items, request, &mut dropped);
     let is_brief = request.budget_tokens < usize::MAX;
     if is_brief {
-        likely::trim_functions(&mut items, &mut dropped);
+        likely::trim_functions(&mut items, request.likely, &mut dropped);
     }
     shorten::name_files(&mut items);
     if is_brief && request.worked.len() > 1 {
@@ -105,15 +105,27 @@ pub fn compose(request: &BriefRequest) -> Brief {
     let room = fit::RoomLeft::of(request).without(&header, &items);
     items.extend(fit::first(functions, &room, &mut dropped));
     let mut items = fit::fit(&header, items, &fit::RoomLeft::of(request), &mut dropped);
-    let lines = &request.likely.lines;
-    let mut text = render(&header, &items, lines);
+    let end = EndRoom { budget_tokens: request.budget_tokens, chars_max: request.chars_max, now: request.now };
     // Functions that stand on the line of their file can cost more than they were counted for.
-    while tokens::estimate(&text) > request.budget_tokens || text.chars().count() > request.chars_max {
-        let Some(item) = fit::least(&mut items) else { break };
-        dropped.push(fit::over(item, request.budget_tokens));
-        text = render(&header, &items, lines);
-    }
+    let text = fitting(&header, &mut items, &request.likely.lines, &end, &mut dropped);
     Brief { tokens: tokens::estimate(&text), text, items, dropped, ..Brief::default() }
+}
+
+/// The text of these lines, without the least important ones where there is no room.
+fn fitting(
+    header: &str,
+    items: &mut Vec<BriefLine>,
+    lines: &FastMap<String, FunctionLine>,
+    room: &EndRoom,
+    dropped: &mut Vec<DroppedLine>,
+) -> String {
+    let mut text = render(header, items, lines);
+    while tokens::estimate(&text) > room.budget_tokens || text.chars().count() > room.chars_max {
+        let Some(item) = fit::least(items) else { break };
+        dropped.push(fit::over(item, room.budget_tokens));
+        text = render(header, items, lines);
+    }
+    text
 }
 
 /// Everything that these facts leave open, however much it is: no budget, no ranking, no quotes.
@@ -140,7 +152,8 @@ const REMINDER_TOKENS: usize = 120;
 
 /// A few lines for a project that nobody worked on for long: where it stopped, the state of the repository, and the
 /// files that are likely to be worked on.
-pub fn remind(project: &str, turn: &stopped::Quotable, likely: &Likely, facts: &[KnownFact], now: Timestamp) -> Brief {
+pub fn remind(project: &str, turn: &stopped::Quotable, likely: &Likely, facts: &[KnownFact], room: &EndRoom) -> Brief {
+    let (now, mut dropped) = (room.now, Vec::new());
     let mut items = stopped::items(
         std::slice::from_ref(turn),
         now,
@@ -156,8 +169,8 @@ pub fn remind(project: &str, turn: &stopped::Quotable, likely: &Likely, facts: &
     }
     shorten::name_files(&mut items);
     told::count(&mut items);
-    let text = render(&header(project), &items, &likely.lines);
-    Brief { tokens: tokens::estimate(&text), text, items, ..Brief::default() }
+    let text = fitting(&header(project), &mut items, &likely.lines, room, &mut dropped);
+    Brief { tokens: tokens::estimate(&text), text, items, dropped, ..Brief::default() }
 }
 
 /// Quotes keep one of this many parts of a brief.
@@ -178,10 +191,10 @@ fn quotes(
     budget_tokens: usize,
     dropped: &mut Vec<DroppedLine>,
 ) -> Vec<BriefLine> {
-    let of =
-        |is: fn(&BriefLine) -> bool| items.iter().filter(move |item| is(item)).map(|item| item.text.as_str()).collect();
-    let told =
-        stopped::ToldElsewhere { interrupted: of(fit::is_interrupted), open: of(|item| item.section == Section::Next) };
+    let interrupted = items.iter().filter(|item| fit::is_interrupted(item));
+    let interrupted = interrupted.map(|item| (item.session.as_ref(), item.told())).collect();
+    let open = items.iter().filter(|item| item.section == Section::Next).map(|item| item.text.as_str()).collect();
+    let told = stopped::ToldElsewhere { interrupted, open };
     stopped::items(turns, request.now, budget_tokens, &told, dropped)
 }
 

@@ -141,7 +141,7 @@ pub fn item(repository: &GitFacts, facts: &[KnownFact], worked: &[LastWork], now
 
 /// The subject of a commit; what is left out of a long one shows.
 fn subject(words: &str) -> String {
-    match text::clause(words, SUBJECT_CHARS_MAX) {
+    match text::excerpt(words, SUBJECT_CHARS_MAX) {
         Some(whole) => text::phrase(&whole, SUBJECT_CHARS_MAX),
         None => format!("{}…", text::phrase(words, SUBJECT_CHARS_MAX)),
     }

@@ -403,8 +403,8 @@ fn the_last_settlement_of_a_reference_counts() {
 
 #[test]
 fn interrupted_work_is_open_until_another_session_works() {
-    let fact =
-        Fact { reference: Some("interrupted".into()), ..Fact::words(FactKind::Next, "interrupted:run the tests") };
+    let fact = Fact::words(FactKind::Next, "interrupted:run the tests");
+    let fact = Fact { reference: Some("interrupted".into()), text: "run the tests".into(), ..fact };
     let broken_off = known("a", 5, fact);
     let read = |session, secs| known(session, secs, Fact::file(FactKind::Read, "x.rs"));
     for (other, is_open) in [

@@ -14,10 +14,12 @@ use cerberus_record::fact::{ANSWERED, FactKind};
 use cerberus_text::{sentences, tokens};
 
 use super::{BriefLine, Section};
-use crate::extract::RUN;
+use crate::extract::{INTERRUPTED, RUN};
 
-/// A statement of somebody ends with the last clause before this.
+/// A statement of somebody ends with the last clause or word before this.
 const STATEMENT_CHARS_MAX: usize = 240;
+/// A request that was cut off is told nearly whole. No more of it is kept than a fact holds.
+const INTERRUPTED_CHARS_MAX: usize = 480;
 
 impl BriefLine {
     /// The line as a model reads it.
@@ -26,6 +28,7 @@ impl BriefLine {
             Section::Files => self.name("a file"),
             Section::Functions => self.name("a function"),
             Section::Blockers if self.reference.as_deref() == Some(RUN) => self.failure(),
+            Section::Next if self.reference.as_deref() == Some(INTERRUPTED) => self.interrupted(),
             Section::Blockers | Section::Next | Section::Decisions => self.statement(),
             _ => Cow::Borrowed(&self.code),
         }
@@ -44,8 +47,20 @@ impl BriefLine {
         let Some(at) = words.find(&start).filter(|_| !is_whole && !start.is_empty()) else {
             return Cow::Borrowed(&self.code);
         };
-        match text::clause(&self.text, STATEMENT_CHARS_MAX) {
+        match text::excerpt(&self.text, STATEMENT_CHARS_MAX) {
             Some(whole) => Cow::Owned(format!("{prefix}{}{}", &words[..at], text::code(&whole))),
+            None => Cow::Borrowed(&self.code),
+        }
+    }
+
+    /// What a session was in the middle of.
+    fn interrupted(&self) -> Cow<'_, str> {
+        match text::excerpt(&self.text, INTERRUPTED_CHARS_MAX) {
+            Some(words) => Cow::Owned(format!(
+                "{}{INTERRUPTED}:{}",
+                FactKind::Next.prefix(),
+                text::code(words.trim_end_matches('.'))
+            )),
             None => Cow::Borrowed(&self.code),
         }
     }
@@ -91,7 +106,7 @@ fn answered(text: &str) -> Option<Cow<'_, str>> {
     let asked_until = text.rfind(['?', '？', '؟']).filter(|at| text[*at..].contains(ANSWERED)).unwrap_or(0);
     let (rest, answer) = text[asked_until..].split_once(ANSWERED)?;
     let question = &text[..asked_until + rest.len()];
-    let answer = text::clause(answer, STATEMENT_CHARS_MAX)?;
+    let answer = text::excerpt(answer, STATEMENT_CHARS_MAX)?;
     let room = STATEMENT_CHARS_MAX.saturating_sub(chars(&answer) + chars(ANSWERED));
     // The last sentence of a long question asks.
     let asks = sentences::all(question).pop().map(|place| Cow::Borrowed(question[place].trim()));
@@ -169,6 +184,25 @@ mod tests {
         let longer = format!("{long} {long}");
         let longer = BriefLine { text: longer, ..decision(&cut.code) };
         assert!(longer.told().ends_with("because a crash then loses at most one day…"), "{}", longer.told());
+    }
+
+    #[test]
+    fn a_statement_without_a_clause_ends_with_a_word() {
+        let long = "and then read all of it once more from the beginning ".repeat(12);
+        let fact = Fact::words(FactKind::Decision, &long);
+        let line = BriefLine { text: fact.text, ..item(Section::Decisions, FactKind::Decision, &fact.code, None) };
+        assert!(line.told().ends_with(" all of it…") && line.told().chars().count() > 200, "{}", line.told());
+        let reference = Some(INTERRUPTED);
+        let told = |text: &str| {
+            let code = format!("next:interrupted:{}", text::phrase(text, 80));
+            BriefLine { text: text.to_string(), ..item(Section::Next, FactKind::Next, &code, reference) }
+                .told()
+                .into_owned()
+        };
+        assert_eq!(told("in the parser, fix it."), "next:interrupted:in the parser, fix it");
+        let request = "Take the parser apart and put its states into a table, because nobody can read it. ".repeat(4);
+        assert_eq!(told(request.trim_end()), format!("next:interrupted:{}", request.trim_end().trim_end_matches('.')));
+        assert!(told(&request.repeat(2)).ends_with("into a table…"), "{}", told(&request.repeat(2)));
     }
 
     #[test]

@@ -72,58 +72,6 @@ impl ToldFileUsage {
     }
 }
 
-/// What a session did after it was told something.
-#[derive(Debug, Default)]
-pub struct Later<'a> {
-    /// Files it edited or read.
-    pub touched: Vec<&'a str>,
-    pub functions: HashSet<&'a str>,
-    /// Codes of steps and blockers that it settled.
-    pub settled: HashSet<&'a str>,
-    pub passing_tests: Vec<&'a str>,
-}
-
-/// What came of a line that was told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LineUse {
-    Used,
-    NotUsed,
-    /// Nobody can see whether a quotation, a decision, a rule or the state of git was of use.
-    NotSeen,
-}
-
-impl LineUse {
-    pub fn when(is_used: bool) -> LineUse {
-        if is_used { LineUse::Used } else { LineUse::NotUsed }
-    }
-}
-
-impl Later<'_> {
-    /// Whether the session used a line it was told: it touched the file, worked on the function, settled the step.
-    pub fn uses(&self, code: &str) -> LineUse {
-        let named = [FactKind::File, FactKind::Read].into_iter().find_map(|kind| code.strip_prefix(kind.prefix()));
-        if let Some(names) = named {
-            let mut words = names.split(' ');
-            let path = words.next().unwrap_or_default();
-            let is_touched = |path: &str| self.touched.iter().any(|touched| ends_with_path(touched, path));
-            return LineUse::when(
-                is_touched(path)
-                    || is_touched(names)
-                    || self.functions.contains(path)
-                    || words.any(|name| self.functions.contains(name)),
-            );
-        }
-        // The receipt of a quotation has the time in place of the words.
-        let is_quoted = code.rsplit_once('@').is_some_and(|(_, at)| Timestamp::parse(at).is_ok());
-        let is_open = [FactKind::Next, FactKind::Blocker].into_iter().any(|kind| code.starts_with(kind.prefix()));
-        let is_passing = || self.passing_tests.iter().any(|test| code.split([' ', ':']).any(|word| word == *test));
-        match is_open && !is_quoted {
-            true => LineUse::when(self.settled.contains(code) || is_passing()),
-            false => LineUse::NotSeen,
-        }
-    }
-}
-
 /// What sessions had done before a line was told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EarlierWork {
@@ -179,39 +127,6 @@ mod tests {
         assert_eq!(usage.of_file("src/a.rs"), FileUsage { told: 2, used: 2 });
         assert_eq!(usage.of_file("src/store/mod.rs"), FileUsage { told: 1, used: 0 });
         assert_eq!(usage.of_file("src/b.rs"), FileUsage::default());
-    }
-
-    #[test]
-    fn a_line_is_used_if_its_file_or_step_comes_up_later() {
-        let later = Later {
-            touched: vec!["src/a.rs"],
-            functions: ["Stop"].into(),
-            settled: ["next:Add a mutex"].into(),
-            passing_tests: vec!["TestStopTwice"],
-        };
-        for used in [
-            "impl:a.rs",
-            "see:a.rs",
-            "impl:b.rs Stop Wait",
-            "impl:Stop",
-            "next:Add a mutex",
-            "block:test:TestStopTwice fails",
-        ] {
-            assert_eq!(later.uses(used), LineUse::Used, "{used}");
-        }
-        for unused in ["impl:b.rs", "impl:b.rs Wait", "next:Add", "block:other"] {
-            assert_eq!(later.uses(unused), LineUse::NotUsed, "{unused}");
-        }
-        for unseen in [
-            "said:a.rs is done",
-            "proj:a.rs",
-            "dec:a.rs stays",
-            "git:on main",
-            "last:change a.rs",
-            "next:s1@2026-11-14T16:20:00Z",
-        ] {
-            assert_eq!(later.uses(unseen), LineUse::NotSeen, "{unseen}");
-        }
     }
 
     #[test]

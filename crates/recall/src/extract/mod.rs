@@ -1,8 +1,8 @@
 //! Derives facts from events, and closes older ones. Pure: the same record always gives the same result.
 
 mod assent;
+pub mod functions;
 mod plan;
-pub mod symbols;
 
 pub use self::assent::{content_words, is_bare as is_bare_answer};
 use cerberus_record::clean::text::{Clean, line};

@@ -39,6 +39,8 @@ pub enum QuoteRefusal {
     Pasted,
     /// They are, but a schedule or a program sent the prompt.
     NotTyped,
+    /// They are, but the transcript does not have the prompt yet, so nobody knows who sent it.
+    NotSeen,
     /// The whole sentence is longer than [`QUOTE_CHARS_MAX`].
     TooLong,
     /// It has fewer than [`QUOTE_WORDS_MIN`] words, also with the sentence before or after it.
@@ -52,6 +54,7 @@ impl QuoteRefusal {
             QuoteRefusal::NotSaid => "not the user's words",
             QuoteRefusal::Pasted => "not the user's words: they are in text that the user pasted",
             QuoteRefusal::NotTyped => "not the user's words: a program sent that prompt",
+            QuoteRefusal::NotSeen => "it is not known yet who sent that prompt",
             QuoteRefusal::TooLong => "the sentence is too long to be quoted",
             QuoteRefusal::TooShort => "too short to be understood on its own",
         }
@@ -63,6 +66,7 @@ impl QuoteRefusal {
             QuoteRefusal::NotSaid => "quote a sentence of the user's prompts without changing a word",
             QuoteRefusal::Pasted => "quote what the user typed, or record it as your own with `cerberus record`",
             QuoteRefusal::NotTyped => "record it as your own with `cerberus record`",
+            QuoteRefusal::NotSeen => "quote it again later, or record it as your own with `cerberus record`",
             QuoteRefusal::TooLong => "record it in your own words with `cerberus record`",
             QuoteRefusal::TooShort => "quote it together with the sentence before it",
         }

@@ -14,6 +14,8 @@ use crate::brief::{self, Brief, BriefLine, BriefRequest, DroppedLine, Section};
 
 /// The budget of the summary with its facts.
 pub const SUMMARY_TOKENS: usize = 500;
+/// What a summary before the codes may cost besides their budget, which they use up. Prose costs a third of its maximum.
+pub const BESIDE_CODES_TOKENS: usize = 300;
 
 words! {
     /// The format of the session part.
@@ -27,20 +29,15 @@ words! {
     }
 }
 
-/// A brief in this format, with these sentences about the latest session.
-pub fn compose(request: &BriefRequest, format: Format, text: &str) -> Brief {
+/// A brief with these sentences about the latest session instead of most codes.
+pub fn compose(request: &BriefRequest, text: &str) -> Brief {
     let BriefRequest { project, budget_tokens, chars_max, .. } = *request;
-    let input = SummaryInput { project, text, budget_tokens, chars_max };
-    match format {
-        Format::Summary => instead(brief::compose(request), &input),
-        Format::Both => before(brief::compose(request), &input),
-        Format::Codes => brief::compose(request),
-    }
+    instead(brief::compose(request), &SummaryInput { project, text, budget_tokens, chars_max })
 }
 
 /// The sentences and the budget.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SummaryInput<'a> {
+pub struct SummaryInput<'a> {
     pub project: &'a str,
     pub text: &'a str,
     pub budget_tokens: usize,
@@ -93,16 +90,24 @@ pub(super) fn instead(codes: Brief, input: &SummaryInput) -> Brief {
     }
 }
 
-/// The sentences before the codes, if the codes leave room for them: a summary only adds.
-pub(super) fn before(codes: Brief, input: &SummaryInput) -> Brief {
+/// The sentences before the codes, if there is room for them beside the codes: a summary only adds.
+pub fn before(mut codes: Brief, input: &SummaryInput) -> Brief {
+    if codes.text.is_empty() {
+        return codes;
+    }
     let tokens = codes.tokens + head_tokens(input) + 1;
     let chars = codes.text.chars().count() + head(input).chars().count() + 2;
-    if codes.text.is_empty() || tokens > input.budget_tokens || chars > input.chars_max {
+    if tokens > input.budget_tokens || chars > input.chars_max {
+        let reason = format!("over the budget of {} tokens", input.budget_tokens);
+        codes.dropped.push(DroppedLine { code: format!("{SUMMARY}{}", line(input.text, ACTION_CHARS_MAX)), reason });
         return codes;
     }
     let text = format!("{}\n\n{}", head(input), codes.text);
     Brief { tokens: tokens::estimate(&text), text, ..codes }
 }
+
+/// What a summary is listed as that was not told.
+pub const SUMMARY: &str = "summary:";
 
 fn markdown(head: &str, context: &[&BriefLine], next: &[&BriefLine]) -> String {
     let mut text = head.to_string();
@@ -117,8 +122,9 @@ fn markdown(head: &str, context: &[&BriefLine], next: &[&BriefLine]) -> String {
     text
 }
 
+const ACTION_CHARS_MAX: usize = 120;
+
 /// A next step, in its original words.
 pub fn action(item: &BriefLine) -> String {
-    const ACTION_CHARS_MAX: usize = 120;
     line(item.text.strip_prefix(item.kind.prefix()).unwrap_or(&item.text), ACTION_CHARS_MAX)
 }

@@ -275,9 +275,7 @@ pub fn phrase(text: &str, max_chars: usize) -> String {
 
 /// `text` if it has at most `max_chars`, otherwise its first clauses and an ellipsis; `None` if no clause ends in time.
 pub fn clause(text: &str, max_chars: usize) -> Option<Cow<'_, str>> {
-    let Some((limit, _)) = text.char_indices().nth(max_chars) else { return Some(Cow::Borrowed(text)) };
-    let (earliest, _) = text.char_indices().nth(max_chars / CLAUSE_SHARE)?;
-    let ends = |(at, c): &(usize, char)| {
+    let ends = |at: usize, c: char| {
         let after = &text[at + c.len_utf8()..];
         match c {
             '、' | '，' | '；' | '：' | '。' | '！' | '？' => true,
@@ -286,12 +284,29 @@ pub fn clause(text: &str, max_chars: usize) -> Option<Cow<'_, str>> {
             _ => false,
         }
     };
+    cut(text, max_chars, ends)
+}
+
+/// The same, but if no clause ends in time, its first words. `None` if not even a word ends.
+pub fn excerpt(text: &str, max_chars: usize) -> Option<Cow<'_, str>> {
+    clause(text, max_chars).or_else(|| cut(text, max_chars, |_, c| c.is_whitespace() || is_unspaced(c)))
+}
+
+/// `text` up to the last place within `max_chars` where something ends.
+fn cut(text: &str, max_chars: usize, ends: impl Fn(usize, char) -> bool) -> Option<Cow<'_, str>> {
+    let Some((limit, _)) = text.char_indices().nth(max_chars) else { return Some(Cow::Borrowed(text)) };
+    let (earliest, _) = text.char_indices().nth(max_chars / CLAUSE_SHARE)?;
     // Room for the ellipsis.
     let inside =
         text.char_indices().take_while(|(at, c)| at + c.len_utf8() < limit).skip_while(|(at, _)| *at < earliest);
-    let (at, c) = inside.filter(ends).last()?;
+    let (at, c) = inside.filter(|(at, c)| ends(*at, *c)).last()?;
     let end = if c == ')' { at + 1 } else { at };
     Some(Cow::Owned(format!("{}…", text[..end].trim_end())))
+}
+
+/// Chinese, Japanese, Thai and the like have no blanks between words.
+fn is_unspaced(c: char) -> bool {
+    matches!(c, '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{a4cf}')
 }
 
 /// A clause that ends within the first of this many parts of the allowed length says too little.
@@ -305,16 +320,25 @@ pub fn hyphenated(code: &str) -> String {
 /// `text` without the first occurrence of `removed`, ignoring line breaks and spaces. If it is not found, nothing of the
 /// text is kept, so that the words cannot survive.
 pub fn without_words(text: &str, removed: &str) -> String {
-    let is_shown = |c: char| !(c.is_whitespace() || is_hostile(c));
-    let shown: Vec<(usize, char)> = text.char_indices().filter(|(_, c)| is_shown(*c)).collect();
-    let wanted: Vec<char> = removed.chars().filter(|c| is_shown(*c)).collect();
-    if wanted.is_empty() {
+    if !removed.chars().any(is_shown) {
         return text.to_string();
     }
-    let at = shown.windows(wanted.len()).position(|window| window.iter().map(|(_, c)| c).eq(&wanted));
-    let Some(at) = at else { return String::new() };
+    text_without(text, removed).unwrap_or_default()
+}
+
+/// The same; `None` if the words are not there.
+pub fn text_without(text: &str, removed: &str) -> Option<String> {
+    let shown: Vec<(usize, char)> = text.char_indices().filter(|(_, c)| is_shown(*c)).collect();
+    let wanted: Vec<char> = removed.chars().filter(|c| is_shown(*c)).collect();
+    let first = *wanted.first()?;
+    let is_at = |window: &[(usize, char)]| window[0].1 == first && window.iter().map(|(_, c)| c).eq(&wanted);
+    let at = shown.windows(wanted.len()).position(is_at)?;
     let (start, (last, end)) = (shown[at].0, shown[at + wanted.len() - 1]);
-    format!("{}{}", &text[..start], &text[last + end.len_utf8()..])
+    Some(format!("{}{}", &text[..start], &text[last + end.len_utf8()..]))
+}
+
+fn is_shown(c: char) -> bool {
+    !(c.is_whitespace() || is_hostile(c))
 }
 
 /// Lower-case words of two letters or more, for comparing texts.
@@ -340,6 +364,18 @@ mod tests {
             ("まず設定を直して、それからテストを書きます", 12, Some("まず設定を直して…")),
         ] {
             assert_eq!(clause(text, max).as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_excerpt_without_a_clause_ends_with_a_word() {
+        for (text, max, expected) in [
+            ("run it with --no-verify, because the hook is slow", 40, Some("run it with --no-verify…")),
+            ("no clause ends in here at all before it is too late", 30, Some("no clause ends in here at…")),
+            ("nothing_ends_in_here_at_all_before_it_is_too_late", 30, None),
+            ("終わりの印がひとつもない長い文はどこで切ってもかまわない", 10, Some("終わりの印がひと…")),
+        ] {
+            assert_eq!(excerpt(text, max).as_deref(), expected, "{text}");
         }
     }
 

@@ -1,5 +1,5 @@
-//! Whether a session cannot go on because its agent has reached a limit. Hooks do not always say it; the end of the
-//! transcript does.
+//! Whether a session cannot go on because its agent has reached a limit, or was stopped by its user. Hooks do not always
+//! say it; the end of the transcript does.
 
 use std::path::Path;
 
@@ -23,6 +23,14 @@ pub fn ending_events(session: &SessionRow) -> Vec<StreamEvent> {
         Ok(ending) => cerberus_agents::context_size(agent, &ending),
         Err(_) => Vec::new(),
     }
+}
+
+/// Whether the user ended the session's last turn. No hook says so.
+pub fn was_interrupted(session: &SessionRow) -> bool {
+    let agent = Agent::from_name(&session.agent).filter(|_| session.device.is_none());
+    let Some((agent, transcript)) = agent.zip(session.transcript.as_deref()) else { return false };
+    let ending = outside::ending(Path::new(transcript), TRANSCRIPT_END_BYTES_MAX);
+    ending.is_ok_and(|ending| cerberus_agents::was_interrupted(agent, &ending))
 }
 
 /// A limit that a session's agent has reached.

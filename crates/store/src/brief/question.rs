@@ -2,7 +2,7 @@
 
 use cerberus_recall::brief::memories::{BOTH_TOKENS, MEMORY_TOKENS};
 use cerberus_recall::brief::{Brief, FIRST_LINE, GuideRule, MemoryItem};
-use cerberus_recall::summary::render::Format;
+use cerberus_recall::summary::render::{BESIDE_CODES_TOKENS, Format};
 use cerberus_record::event::StartSource;
 use cerberus_record::time::Timestamp;
 use cerberus_text::tokens;
@@ -49,6 +49,12 @@ impl Question<'_> {
     pub(super) fn tokens_after(&self, memories: &[MemoryItem]) -> usize {
         let left = self.budget.session_tokens.min(Brief::tokens_after(memories, self.budget.both_tokens));
         left.saturating_sub(tokens::line(self.first_line()))
+    }
+
+    /// The same with a summary, which takes nothing from the codes.
+    pub(super) fn tokens_with_summary(&self, memories: &[MemoryItem]) -> usize {
+        let session_tokens = self.budget.session_tokens.saturating_add(BESIDE_CODES_TOKENS);
+        Question { budget: Budget { session_tokens, ..self.budget }, ..*self }.tokens_after(memories)
     }
 
     /// The same, in characters.

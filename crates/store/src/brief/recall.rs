@@ -1,4 +1,4 @@
-//! Makes a brief: reads what the project's sessions left, and lets core decide what to tell.
+//! Makes a brief: reads what the project's sessions left, and lets `recall` decide what to tell.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -8,12 +8,12 @@ use cerberus_recall::brief::ledger::TestsPassed;
 use cerberus_recall::brief::rank::SessionWork;
 use cerberus_recall::brief::stopped::{Quotable, WorkDone};
 use cerberus_recall::brief::{
-    self, AlreadyKnown, Brief, BriefRequest, EndRoom, GuideRule, LastWork, LiveSession, MemoryItem, PromptPosition,
-    TeamFact, failing, ledger, live,
+    self, AlreadyKnown, Brief, BriefRequest, EndRoom, GuideRule, LiveSession, MemoryItem, PromptPosition, TeamFact,
+    failing, ledger, live,
 };
 use cerberus_recall::moments::rules;
 use cerberus_recall::summary::read_stored;
-use cerberus_recall::summary::render::{self, Format};
+use cerberus_recall::summary::render::{self, Format, SummaryInput};
 use cerberus_record::event::StartSource;
 use cerberus_record::fact::FactKind;
 use cerberus_record::id::SessionId;
@@ -26,7 +26,7 @@ use cerberus_record::time::Timestamp;
 use crate::brief::question::{INTRODUCED_MIN, Question};
 use crate::brief::subject::View;
 use crate::brief::survey::{self, Survey};
-use crate::brief::{lines, notes, remember};
+use crate::brief::{limit, lines, merged, notes, remember, work};
 use crate::project::guides;
 use crate::project::identity::{self, Located};
 use crate::same_project::joined::JoinedProject;
@@ -45,6 +45,8 @@ pub struct Briefing {
     pub expires_at: Option<Timestamp>,
     /// The summary of the last working session, if the brief includes it.
     pub summary: Option<SummarizedSession>,
+    /// The sessions that may be quoted, each with how many of its requests were read.
+    pub read: Vec<(SessionRow, usize)>,
 }
 
 /// A summary and its session.
@@ -71,29 +73,30 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
     let known = already_known(store, &sessions, question)?;
     let is_fresh = question.is_fresh();
     let outside = store.edits_from_outside(&located.root.to_string_lossy(), now.minus(CARRY_OVER), now)?;
-    let is_first = outside.is_empty() && sessions.iter().all(|session| question.is_from(session));
-    if is_first && is_fresh && question.reminder {
+    if is_fresh && question.reminder && outside.is_empty() && has_nothing(store, &sessions, question)? {
         return reminder(&View { store, located, joined: &joined, now }, question);
     }
     sessions.retain(|session| session.state.status.carries_over());
     let Gathered { mut carried, history, at_work, checked } = gathered(store, &joined, &sessions, outside, question)?;
-    let worked = worked(&history);
+    let worked = work::worked(&history);
     // A fresh session knows what it was asked itself.
     let is_live = |session: &SessionRow| at_work.iter().any(|live| live.session == session.id);
     let is_quoted = |session: &&SessionRow| !(is_fresh && question.is_from(session) || is_live(session));
-    let earlier = earlier_work(store, &carried, &history, question)?;
-    let quoted: Vec<SessionRow> = sessions.iter().filter(is_quoted).chain(&earlier).cloned().collect();
     let view = View { store, located, joined: &joined, now };
+    let mut quoted: Vec<SessionRow> = sessions.iter().filter(is_quoted).cloned().collect();
+    let earlier = work::earlier(&view, &carried, &history, &quoted, question)?;
+    quoted.extend(earlier.clone());
     let (memories, left_out) = remember::for_brief(&view, &carried, question)?;
     let mut survey = match carried.facts.is_empty() && earlier.is_none() {
         true => Survey::default(),
         false => survey::survey(&view, history, &mut carried, &sessions, question.prompt, question.is_past)?,
     };
-    survey.likely.ledger.checked = checked;
+    let tested = |passed| merged::tested(&view, passed, &sessions, &survey.tracked);
+    survey.likely.ledger.checked = if question.is_past { checked } else { checked.map(tested) };
     live::leave_out_files(&at_work, &mut carried.facts, &mut survey.likely);
-    survey.likely.lines = if question.is_past { FastMap::default() } else { lines::edited_last(&view, &carried.facts) };
+    survey.likely.lines = lines::edited_last(&view, &mut carried, &sessions, question.is_past)?;
     let continued = continued(store, &quoted, question)?;
-    let turns = turns(&view, &quoted, &carried, continued, earlier.as_ref())?;
+    let turns = work::turns(&view, &quoted, &carried, continued, earlier.as_ref())?;
     let summary = last_summary(store, &sessions, question)?;
     let request = BriefRequest {
         project: &located.name,
@@ -110,20 +113,45 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
         live: &at_work,
         worked: &worked,
     };
-    let brief = match &summary {
-        Some(summary) => render::compose(&request, question.format, &summary.row.text),
-        None => brief::compose(&request),
-    };
+    let brief = composed(&request, summary.as_ref(), question);
     let newest = newest_told(&brief, &quoted, &turns, continued);
     let room = EndRoom { budget_tokens: request.budget_tokens, chars_max: request.chars_max, now };
     let brief = with_others(&view, brief, &memories, question, known.as_ref(), &room)?;
+    let brief = with_summary(brief, summary.as_ref(), question, &request);
     let brief = brief.after(memories, left_out).restating(rules).introduced(question.first_line());
-    let (project, session_id) = (located.name.clone(), newest.map(|session| session.id.clone()));
+    let session_id = newest.map(|session| session.id.clone());
     let expires_at = newest.map(|session| expiry(session.last_activity)).filter(|at| *at > now);
     let summary = summary.filter(|_| brief.text.contains(SUMMARY_TITLE));
-    let briefing = Briefing { project, session_id, expires_at, summary, brief };
-    store.free((survey, carried, sessions, quoted, turns));
+    let read = work::read(quoted, &turns);
+    let briefing = Briefing { project: located.name.clone(), session_id, expires_at, summary, brief, read };
+    store.free((survey, carried, sessions, turns));
     Ok(briefing)
+}
+
+/// Whether nobody but the session that asks was here, and it has left nothing: it may ask again later.
+fn has_nothing(store: &Store, sessions: &[SessionRow], question: &Question) -> view::Result<bool> {
+    let is_alone = sessions.iter().all(|session| question.is_from(session));
+    Ok(is_alone && store.carried(sessions, FactFilter::NoFiles, question.now)?.facts.is_empty())
+}
+
+fn composed(request: &BriefRequest, summary: Option<&SummarizedSession>, question: &Question) -> Brief {
+    match summary {
+        Some(summary) if question.format == Format::Summary => render::compose(request, &summary.row.text),
+        _ => brief::compose(request),
+    }
+}
+
+/// Adds the summary, if it is told before the codes.
+fn with_summary(
+    brief: Brief,
+    summary: Option<&SummarizedSession>,
+    question: &Question,
+    request: &BriefRequest,
+) -> Brief {
+    let Some(summary) = summary.filter(|_| question.format == Format::Both) else { return brief };
+    let budget_tokens = question.tokens_with_summary(request.memories);
+    let BriefRequest { project, chars_max, .. } = *request;
+    render::before(brief, &SummaryInput { project, text: &summary.row.text, budget_tokens, chars_max })
 }
 
 /// What a session whose context was compacted is told again of the instructions that it once read.
@@ -163,22 +191,6 @@ fn gathered(
     live::take_work(&mut at_work, &mut history);
     live::leave_out_facts(&at_work, &mut carried.facts);
     Ok(Gathered { carried, history, at_work, checked })
-}
-
-/// The last session at work, if it is older than what carries over and only questions were asked since.
-fn earlier_work(
-    store: &Store,
-    carried: &CarriedFacts,
-    history: &[SessionWork],
-    question: &Question,
-) -> view::Result<Option<SessionRow>> {
-    if !carried.facts.is_empty() || !question.is_fresh() || !question.reminder {
-        return Ok(None);
-    }
-    let edited = |work: &&SessionWork| work.touched.iter().filter_map(|touched| touched.last_edit).max();
-    let Some(last) = history.iter().max_by_key(edited).filter(|work| edited(work).is_some()) else { return Ok(None) };
-    let row = store.session(&last.session, question.now)?;
-    Ok(row.filter(|row| row.state.status != SessionStatus::Completed && !question.is_from(row)))
 }
 
 /// Adds work to that of the project's own sessions, the last edited first.
@@ -278,7 +290,7 @@ pub fn on_prompt(
     if carried.facts.is_empty() && !history.iter().any(|worked| others.contains(&worked.session)) {
         return Ok(Brief::default());
     }
-    let worked = worked(&history);
+    let worked = work::worked(&history);
     let survey = survey::for_prompt(view, history, &mut carried, &sessions, prompt)?;
     let own = survey.sessions.iter().filter(|worked| worked.session == session.id);
     let mut known = AlreadyKnown {
@@ -349,20 +361,24 @@ fn reminder(view: &View, question: &Question) -> view::Result<Briefing> {
     sessions.retain(|session| session.state.status != SessionStatus::Completed && !question.is_from(session));
     let mut newest: Vec<&SessionRow> = sessions.iter().collect();
     newest.sort_by_key(|session| Reverse((session.last_activity, session.row)));
-    let last_turn = view.store.turns(&newest, |_| WorkDone::Talk, view.now)?.pop();
+    let last_turn = view.store.turns(&newest, |_| Ok(WorkDone::Talk), view.now)?.pop();
     sessions.retain(|session| last_turn.as_ref().is_some_and(|turn| turn.session == session.id));
     let mut carried = view.store.carried(&sessions, FactFilter::Words, view.now)?;
     let (memories, dropped) = remember::for_brief(view, &CarriedFacts::default(), question)?;
+    let room = EndRoom {
+        budget_tokens: question.tokens_after(&memories),
+        chars_max: question.chars_after(&memories),
+        now: view.now,
+    };
     let brief = match &last_turn {
         None => Brief::default(),
         Some(turn) => {
             let history = view.store.history(&view.joined.ids, question.asks(), view.now)?;
             let survey = survey::survey(view, history, &mut carried, &sessions, question.prompt, question.is_past)?;
-            brief::remind(&view.located.name, turn, &survey.likely, &carried.facts, view.now)
+            brief::remind(&view.located.name, turn, &survey.likely, &carried.facts, &room)
         }
     };
     let session_id = last_turn.map(|turn| turn.session).filter(|_| !brief.text.is_empty());
-    let room = EndRoom { budget_tokens: question.budget.session_tokens, chars_max: question.chars_max, now: view.now };
     let brief = with_others(view, brief, &memories, question, None, &room)?;
     Ok(Briefing {
         project: view.located.name.clone(),
@@ -370,6 +386,7 @@ fn reminder(view: &View, question: &Question) -> view::Result<Briefing> {
         expires_at: None,
         summary: None,
         brief: brief.after(memories, dropped).introduced(question.first_line()),
+        read: Vec::new(),
     })
 }
 
@@ -402,71 +419,35 @@ fn continued(store: &Store, sessions: &[SessionRow], question: &Question) -> vie
 }
 
 /// The sessions that are in the middle of a turn in another window than the one that asks: what they say is not finished.
+/// If nobody knows who asks, those whose program is known to run.
 fn live_sessions(store: &Store, sessions: &[SessionRow], question: &Question) -> view::Result<Vec<LiveSession>> {
     let mut found = Vec::new();
-    let Some(asking) = question.session else { return Ok(found) };
+    // Everything includes what is not finished.
+    if question.budget.session_tokens == usize::MAX {
+        return Ok(found);
+    }
     // What was cut off in this window before its context was emptied is not at work.
-    let is_here = |session: &SessionRow| question.source != StartSource::Startup && shares_window(session, asking);
+    let is_here = |session: &SessionRow| match question.session {
+        Some(asking) => question.source != StartSource::Startup && shares_window(session, asking),
+        None => question.source != StartSource::Startup || session.process.is_none(),
+    };
     // A fork goes on with the conversation of its parent. So does an emptied context, whose window may be unknown.
-    let goes_on = match question.source {
+    let goes_on = |asking: &SessionRow| match question.source {
         StartSource::Fork => true,
         StartSource::Clear => asking.process.is_none(),
         StartSource::Startup | StartSource::Resume | StartSource::Compact => false,
     };
-    let parent = Some(asking).filter(|_| goes_on).and_then(|own| parent(sessions, own));
+    let parent = question.session.filter(|asking| goes_on(asking)).and_then(|own| parent(sessions, own));
     let is_parent = |session: &SessionRow| parent.is_some_and(|parent| parent.row == session.row);
     let is_meant = |session: &&SessionRow| !question.is_from(session) && !is_here(session) && !is_parent(session);
     let others = sessions.iter().filter(is_meant).filter(|session| is_running(session, question.now));
     for session in others.take(LIVE_READ_MAX) {
         let Some(prompt) = store.unanswered_prompt(session, question.now)? else { continue };
+        if !question.is_past && limit::was_interrupted(session) {
+            continue;
+        }
         let (id, agent) = (session.id.clone(), session.agent.clone());
         found.push(LiveSession { session: id, agent, last_activity: session.last_activity, prompt, files: Vec::new() });
     }
     Ok(found)
-}
-
-/// The sessions that changed files, and when they last did.
-pub fn worked(history: &[SessionWork]) -> Vec<LastWork> {
-    let last = |work: &SessionWork| work.touched.iter().filter_map(|touched| touched.last_edit).max();
-    history.iter().filter_map(|work| Some(LastWork { session: work.session.clone(), at: last(work)? })).collect()
-}
-
-/// What the last sessions said. Of those that worked, one of this folder or branch is where the work goes on. The session
-/// that is continued counts as the last one.
-fn turns(
-    view: &View,
-    sessions: &[SessionRow],
-    carried: &CarriedFacts,
-    continued: Option<i64>,
-    earlier: Option<&SessionRow>,
-) -> view::Result<Vec<Quotable>> {
-    let mut parts: FastMap<&SessionId, WorkDone> = FastMap::default();
-    for known in &carried.facts {
-        let part = parts.entry(&known.session).or_insert(WorkDone::Talk);
-        if known.fact.kind != FactKind::Read {
-            *part = WorkDone::Work;
-        }
-    }
-    if let Some(earlier) = earlier {
-        parts.insert(&earlier.id, WorkDone::Work);
-    }
-    let (root, branch) = (view.located.root.to_string_lossy(), view.located.branch());
-    let is_here = |session: &SessionRow| session.root == root || branch.is_some() && session.branch == branch;
-    let part = |session: &SessionRow| parts.get(&session.id).copied().unwrap_or(WorkDone::Idle);
-    let has_worked_here = sessions.iter().any(|session| part(session) == WorkDone::Work && is_here(session));
-    let part = |session: &SessionRow| match part(session) {
-        WorkDone::Work if has_worked_here && !is_here(session) => WorkDone::Talk,
-        // Its own conversation is no question in between.
-        WorkDone::Idle if Some(session.row) == continued => WorkDone::Talk,
-        part => part,
-    };
-    let mut newest: Vec<&SessionRow> = sessions.iter().collect();
-    newest.sort_by_key(|session| Reverse((Some(session.row) == continued, session.last_activity, session.row)));
-    let mut turns = view.store.turns(&newest, part, view.now)?;
-    // Of work that no longer carries over, only where it stopped.
-    let is_earlier = |turn: &Quotable| earlier.is_some_and(|earlier| turn.session == earlier.id);
-    if let (Some(first), Some(last)) = (turns.iter().position(is_earlier), turns.iter().rposition(is_earlier)) {
-        turns.drain(first..last);
-    }
-    Ok(turns)
 }

@@ -1,15 +1,15 @@
-//! Selects the memories that apply: reads them from the view, and lets core rank and choose.
+//! Selects the memories that apply: reads them from the view, and lets `recall` rank and choose.
 
 use std::collections::{HashMap, HashSet};
 
 use cerberus_agents::install::Profile;
 use cerberus_recall::brief::DroppedLine;
 use cerberus_recall::brief::memories::{MemoryCandidate, MemoryItem, MemoryRequest, choose};
-use cerberus_recall::extract::symbols::Language;
 use cerberus_recall::learn::guide::GuideLines;
 use cerberus_recall::search::rank::{CandidateMemory, PromptWords, RankContext, rank};
 use cerberus_record::event::StartSource;
 use cerberus_record::id::MemoryId;
+use cerberus_record::language;
 use cerberus_record::memory::Scope;
 use cerberus_record::time::Timestamp;
 
@@ -171,11 +171,11 @@ fn languages<'a>(
         return Ok(HashSet::new());
     }
     let touched = carried.facts.iter().filter_map(|known| known.fact.path.as_deref());
-    let mut found: HashSet<&str> = touched.filter_map(Language::of_path).map(Language::name).collect();
+    let mut found: HashSet<&str> = touched.filter_map(language::of_path).collect();
     let tracked = located.git_dir.as_ref().map(|git_dir| tracked::paths(git_dir)).unwrap_or_default();
     let mut counts: HashMap<&str, usize> = HashMap::new();
-    tracked.iter().filter_map(|path| Language::of_path(path)).for_each(|spoken| {
-        *counts.entry(spoken.name()).or_default() += 1;
+    tracked.iter().filter_map(|path| language::of_path(path)).for_each(|spoken| {
+        *counts.entry(spoken).or_default() += 1;
     });
     let all: usize = counts.values().sum();
     let is_spoken = |count: usize| count as f64 >= LANGUAGE_SHARE_MIN * all as f64;

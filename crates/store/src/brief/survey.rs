@@ -19,8 +19,8 @@ use cerberus_record::id::SessionId;
 use cerberus_record::map::{FastMap, FastSet};
 use cerberus_record::time::Timestamp;
 
-use crate::brief::state;
 use crate::brief::subject::View;
+use crate::brief::{merged, state};
 use crate::project::git;
 use crate::project::identity::Located;
 use crate::project::tracked::{self, Stamp, TrackedFiles};
@@ -342,6 +342,7 @@ fn branches(
         name: name.to_string(),
         last_activity,
         state: state(name),
+        remote: merged::remote(view.located, name),
         folder: worktree.filter(|_| last.as_deref() == Some(name)).map(|root| root.to_string_lossy().into_owned()),
     };
     let branches = others.into_iter().map(branch).collect();
@@ -350,5 +351,7 @@ fn branches(
     let of_one = sessions.iter().filter(|session| deciding.contains(&session.id));
     let of_one = of_one.filter_map(|session| Some((session.id.clone(), session.branch.clone()?)));
     let elsewhere = of_one.filter(|(_, branch)| unmerged.contains(branch)).collect();
-    Ok((BranchLedger { here, last, branches, reports, checked: None }, elsewhere))
+    let remote_here = here.as_deref().map(|name| merged::remote(view.located, name)).unwrap_or_default();
+    let landed = merged::landed(view, &reports)?;
+    Ok((BranchLedger { here, remote_here, landed, last, branches, reports, checked: None }, elsewhere))
 }

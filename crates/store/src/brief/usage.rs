@@ -3,12 +3,12 @@
 use std::collections::{HashMap, HashSet};
 
 use cerberus_recall::brief;
-use cerberus_recall::brief::usage::{LineUse, ToldFileUsage};
+use cerberus_recall::brief::usage::ToldFileUsage;
 use cerberus_recall::moments::told::{self, ToldMoment};
 use cerberus_record::id::{ProjectId, SessionId};
 use cerberus_record::time::Timestamp;
 
-use crate::brief::used::{MomentTold, moments_of};
+use crate::brief::in_between::{MomentTold, moments_of};
 use crate::view::{self, Asks, Store};
 
 /// What the sessions of some projects were told.
@@ -46,8 +46,8 @@ pub struct MomentUsage {
 impl MomentUsage {
     fn of(told: &[MomentTold]) -> MomentUsage {
         let mut usage = MomentUsage::default();
-        for MomentTold { code, came_of_it, .. } in told {
-            let (told, used) = match told::read(code) {
+        for MomentTold { code, is_followed, .. } in told {
+            let (told, followed) = match told::read(code) {
                 Some(ToldMoment::Seen { .. }) => (&mut usage.failures, &mut usage.remedies_used),
                 Some(ToldMoment::Changed { .. }) => (&mut usage.shared_files, &mut usage.read_again),
                 Some(ToldMoment::Held) => (&mut usage.held, &mut usage.left_alone),
@@ -59,7 +59,7 @@ impl MomentUsage {
                 None => continue,
             };
             *told += 1;
-            *used += usize::from(*came_of_it == LineUse::Used);
+            *followed += usize::from(*is_followed);
         }
         usage
     }

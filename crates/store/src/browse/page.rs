@@ -1,17 +1,15 @@
-//! The page of one session: what was asked, done, decided and left, and what came of what it was told.
+//! The page of one session: what was asked, done, decided and left, and what it was told.
 
 use std::collections::{BTreeMap, HashSet};
 
 use cerberus_os::clock::Clock;
-use cerberus_recall::brief::usage::{Later, LineUse};
 use cerberus_recall::brief::{KnownFact, Section, attributed, failing, open_items};
-use cerberus_record::fact::{ClosedAs, ClosingTarget, FactKind};
+use cerberus_record::fact::FactKind;
 use cerberus_record::id::MemoryId;
 use cerberus_record::runs::{RunLedger, RunVerdict};
 use cerberus_record::time::Timestamp;
 
 use super::log::{self, ListedSession};
-use crate::brief::used;
 use crate::view::{self, CarriedFacts, CorrectionRow, FactFilter, MemoryRow, ReceiptRow, SessionRow, Store};
 
 /// Something that was said, and when.
@@ -47,20 +45,10 @@ pub const FORGOTTEN_RULE: &str = "rule:";
 pub struct ToldLine {
     pub at: Timestamp,
     pub code: String,
-    pub came_of_it: LineUse,
     /// The memory that it is, if it is one.
     pub memory: Option<MemoryId>,
     /// The user had to say the same again in this session.
     pub is_broken: bool,
-}
-
-impl Page {
-    /// How many of the lines that were told were used, and of how many of which that shows.
-    pub fn told_uses(&self) -> (usize, usize) {
-        let count = |wanted| self.told.iter().filter(|line| line.came_of_it == wanted).count();
-        let used = count(LineUse::Used);
-        (used, used + count(LineUse::NotUsed))
-    }
 }
 
 #[derive(Clone, Debug)]
@@ -114,7 +102,7 @@ pub fn page(store: &Store, clock: &Clock, session: SessionRow) -> view::Result<P
         runs: runs.iter().filter_map(|ran| verdict(ran.run.verdict)).collect(),
     };
     let corrected = store.corrections(&[sessions[0].row], CORRECTIONS_MAX, now)?;
-    let told = told(store, &sessions[0], &carried, &tests, &corrected, now)?;
+    let told = told(store, &sessions[0], &corrected, now)?;
     carried.add(failing::blockers(&runs, &carried.facts));
     let said = |(at, text)| SaidEntry { at, text };
     Ok(Page {
@@ -183,35 +171,16 @@ fn files(facts: &[KnownFact]) -> Vec<FileWork> {
     files
 }
 
-/// The lines that a session was told, and which of them it then used.
+/// The lines that a session was told.
 fn told(
     store: &Store,
     session: &SessionRow,
-    carried: &CarriedFacts,
-    tests: &Tests,
     corrected: &[CorrectionRow],
     now: Timestamp,
 ) -> view::Result<Vec<ToldLine>> {
     let mut lines = Vec::new();
     for ReceiptRow { at, codes, memories, .. } in store.receipts(session, now)? {
-        let later = carried.facts.iter().filter(|known| known.at >= at);
-        let (mut touched, mut functions, mut settled) = (Vec::new(), HashSet::new(), HashSet::new());
-        for known in later {
-            match known.fact.kind {
-                FactKind::File | FactKind::Read => touched.extend(known.fact.path.as_deref()),
-                FactKind::Function => drop(functions.insert(known.fact.text.as_str())),
-                _ => {}
-            }
-        }
-        let closed = carried.settlements.iter().filter(|one| one.at >= at && one.closing.outcome == ClosedAs::Done);
-        for settlement in closed {
-            if let ClosingTarget::Code(_, code) = &settlement.closing.target {
-                settled.insert(code.as_str());
-            }
-        }
-        let passing_tests = tests.passing.iter().map(String::as_str).collect();
-        let later = Later { touched, functions, settled, passing_tests };
-        let line = |code: String, came_of_it| ToldLine { at, came_of_it, code, memory: None, is_broken: false };
+        let line = |code: String| ToldLine { at, code, memory: None, is_broken: false };
         // In the order in which a model reads them.
         for id in memories {
             lines.push(match store.memory(&id, now)? {
@@ -219,16 +188,12 @@ fn told(
                     let kind = if &*row.memory.category == "preference" { "pref" } else { "rule" };
                     let is_broken = corrected.iter().any(|one| one.origin.at >= at && is_evidence(&row, one));
                     let code = format!("{kind}:{}", &*row.memory.content);
-                    ToldLine { at, code, came_of_it: LineUse::NotSeen, memory: Some(row.id), is_broken }
+                    ToldLine { at, code, memory: Some(row.id), is_broken }
                 }
-                None => line(FORGOTTEN_RULE.to_string(), LineUse::NotSeen),
+                None => line(FORGOTTEN_RULE.to_string()),
             });
         }
-        for code in codes {
-            let in_between = used::came_of(store, session, &code, at, now)?;
-            let came_of_it = in_between.unwrap_or_else(|| later.uses(&code));
-            lines.push(line(code, came_of_it));
-        }
+        lines.extend(codes.into_iter().map(line));
     }
     Ok(lines)
 }

@@ -5,6 +5,7 @@
 //! which records are meant.
 
 use std::collections::{HashMap, HashSet};
+use std::fs::File;
 use std::io;
 use std::path::Path;
 
@@ -47,6 +48,8 @@ pub struct ForgetMatches {
     pub memories: Vec<MemoryId>,
     /// Checkpoints of loops, which the caller removes.
     pub checkpoints: usize,
+    /// Conversations that lose something, which the caller counts.
+    pub conversations: usize,
 }
 
 /// A request to forget these sessions and everything they left.
@@ -93,8 +96,7 @@ pub fn forget(
     capabilities: Capabilities,
 ) -> Result<ForgetMatches, FoldError> {
     let memories = all_memories(store)?;
-    let held = capabilities.iter().map(|capability| capability.hold(home)).collect::<io::Result<Vec<_>>>();
-    let _held = held.map_err(|source| failed(home, source))?;
+    let _held = hold(home, capabilities)?;
     // While we hold this lock, nobody else rewrites records.
     let transaction = store.begin_fold()?;
     let plan = ErasePlan::of(home, request, &memories)?;
@@ -125,6 +127,11 @@ pub fn change(
     pass(home, "rewrite-folded")?;
     store.wipe_deleted()?;
     Ok(rewrite::done(home)?)
+}
+
+fn hold(home: &Home, capabilities: Capabilities) -> Result<Vec<Option<File>>, JournalError> {
+    let held = capabilities.iter().map(|capability| capability.hold(home)).collect::<io::Result<_>>();
+    held.map_err(|source| failed(home, source))
 }
 
 fn all_memories(store: &Store) -> view::Result<Vec<MemoryRow>> {
@@ -252,6 +259,7 @@ impl ErasePlan {
             unreadable: self.unreadable,
             memories: self.memories.clone(),
             checkpoints: 0,
+            conversations: 0,
         }
     }
 
@@ -288,7 +296,13 @@ impl ErasePlan {
 
 /// Removes memories, and their words from the prompts that they were learned from; otherwise they would be learned
 /// again.
-pub fn memories(home: &Home, clock: &Clock, store: &mut Store, memories: &[MemoryRow]) -> Result<(), FoldError> {
+pub fn memories(
+    home: &Home,
+    clock: &Clock,
+    store: &mut Store,
+    memories: &[MemoryRow],
+    capabilities: Capabilities,
+) -> Result<(), FoldError> {
     let ids: HashSet<&str> = memories.iter().map(|memory| memory.id.as_str()).collect();
     let evidence: Vec<_> = memories.iter().flat_map(|memory| &memory.memory.background.evidence).collect();
     let mut lines = Vec::new();
@@ -314,6 +328,9 @@ pub fn memories(home: &Home, clock: &Clock, store: &mut Store, memories: &[Memor
             lines.push((position, rest.map_or(LineChange::Remove, LineChange::Replace)));
         }
     })?;
+    let _held = hold(home, capabilities)?;
+    let forgotten = capabilities.iter().try_for_each(|capability| capability.forget_words(home, &evidence));
+    forgotten.map_err(|source| failed(home, source))?;
     change(home, clock, store, lines)
 }
 

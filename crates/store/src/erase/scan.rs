@@ -132,7 +132,8 @@ fn clean_record(cleaner: &Cleaner, open_record: &[u8]) -> Option<(LineChange, Ve
 
 /// The files of the home except the journal, the settings, and what was found in the view's place and is not ours.
 fn files(home: &Home) -> Vec<PathBuf> {
-    let left_alone = [home.journal_dir(), home.config(), home.paused(), home.key(), home.device()];
+    // The archive is packed; its capability reads it.
+    let left_alone = [home.journal_dir(), home.config(), home.paused(), home.key(), home.device(), home.archive_dir()];
     let mut folders = vec![(home.root().to_path_buf(), 0)];
     let mut found = Vec::new();
     while let Some((folder, depth)) = folders.pop() {

@@ -76,7 +76,7 @@ pub fn answer(
         Trigger::Start(source) => at_start(home, clock, folders, surroundings, pending, *source, capabilities),
         Trigger::Prompt(text) => on_prompt(home, clock, folders, surroundings, pending, text, capabilities),
         Trigger::Failed(failure) => on_failure(home, clock, pending, failure),
-        Trigger::Stop => {
+        Trigger::Stop | Trigger::CutOff => {
             let mut store = fold::open_in_hook(home)?;
             if let Some(session) = store.agent_session(pending.agent, &pending.session, clock.now)? {
                 let mut recorder = Recorder::journal(home, clock, &mut store);
@@ -185,7 +185,7 @@ fn prepare(
     }
     distill::distill(&MemoryWriter { home, clock, located: &pending.located }, surroundings, store)?;
     for capability in capabilities {
-        capability.before_brief(home, clock, store).map_err(AnswerError::Capability)?;
+        capability.before_brief(home, store).map_err(AnswerError::Capability)?;
     }
     store.make_digests(&recent.joined.ids);
     live::note_shared(home, store, &pending.located, (pending.agent, &pending.session), clock.now)?;

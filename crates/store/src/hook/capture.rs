@@ -47,6 +47,8 @@ pub enum Trigger {
     Failed(FailedCommand<'static>),
     /// The agent wants to end its turn.
     Stop,
+    /// The turn was cut off, perhaps by a usage limit.
+    CutOff,
     End,
 }
 
@@ -95,6 +97,7 @@ pub fn capture(
         Event::Start { source, .. } => Trigger::Start(source),
         Event::Prompt { text } => Trigger::Prompt(text.into_owned()),
         Event::Stop { .. } => Trigger::Stop,
+        Event::StopFailure { .. } => Trigger::CutOff,
         Event::End { .. } => Trigger::End,
         Event::Tool(ToolUse { failure: Some(failure), .. }) => Trigger::Failed(failure.into_owned()),
         _ => return Ok(CaptureResult::Done),

@@ -122,8 +122,11 @@ pub fn prompt_lines(surroundings: &Surroundings, session: &SessionRow) -> Option
 
 /// The lines of a transcript that contain one of these texts. Of a very long transcript, the end is searched.
 fn lines_with(path: &Path, texts: &[&str]) -> io::Result<Vec<u8>> {
-    if let Some("zst" | "gz") = path.extension().and_then(|ending| ending.to_str()) {
-        return matching(files::read_within(path, SEARCHED_BYTES_MAX)?.as_slice(), texts);
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("zst" | "gz") => return matching(files::read_within(path, SEARCHED_BYTES_MAX)?.as_slice(), texts),
+        // One object.
+        Some("json") => return files::read_within(path, WHOLE_BYTES_MAX),
+        _ => {}
     }
     let mut file = outside::open(path)?;
     let start = file.metadata()?.len().saturating_sub(SEARCHED_BYTES_MAX);

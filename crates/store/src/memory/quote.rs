@@ -60,6 +60,9 @@ pub fn quote(
         store,
         &HashSet::from([(prompt.origin.session, prompt.origin.key.clone())]),
     )?;
+    if !answers.unseen.is_empty() && kind != QuoteKind::Rule {
+        return Ok(KeptQuote { outcome: QuoteOutcome::Refused(QuoteRefusal::NotSeen), text: String::new() });
+    }
     let is_untyped = prompt.is_untyped || !answers.untyped.is_empty();
     if is_untyped && kind != QuoteKind::Rule {
         return Ok(KeptQuote { outcome: QuoteOutcome::Refused(QuoteRefusal::NotTyped), text: String::new() });

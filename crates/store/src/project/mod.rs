@@ -8,5 +8,6 @@ pub mod guides;
 pub mod identity;
 pub mod notes;
 pub mod opted_out;
+pub mod past_pauses;
 pub mod privacy;
 pub mod tracked;

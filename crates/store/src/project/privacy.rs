@@ -8,19 +8,20 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use cerberus_os::clock::Clock;
 use cerberus_os::home::{Home, create_dir};
 use cerberus_record::id::ProjectId;
 use cerberus_record::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::project::identity::Located;
-use crate::project::tracked;
+use crate::project::{past_pauses, tracked};
 
 /// At the top of a project, or of the main worktree of a linked one: nothing is stored for the project, and no brief is given in it.
 pub const OPT_OUT_FILE: &str = ".nocerberus";
 
-/// One entry per paused project.
-const PAUSED_BYTES_MAX: u64 = 1024 * 1024;
+/// A list of projects.
+const PROJECTS_BYTES_MAX: u64 = 1024 * 1024;
 
 /// Why nothing is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,7 +57,12 @@ impl std::fmt::Display for StorageBlock {
 
 /// Why hooks store and tell nothing here and now; `None` if they may.
 pub fn storage_block(home: &Home, now: Timestamp, located: &Located) -> Option<StorageBlock> {
-    permanent_block(home, located).or_else(|| paused(home, now, Some(&located.project)))
+    permanent_block(home, located).or_else(|| paused_here(home, now, located))
+}
+
+/// The pause that holds here and now; `None` if there is none.
+pub fn paused_here(home: &Home, now: Timestamp, located: &Located) -> Option<StorageBlock> {
+    paused(home, now, Some(&located.project))
 }
 
 /// Why nothing of this project may ever be stored, not even by a command; `None` if it may.
@@ -70,20 +76,37 @@ pub fn permanent_block(home: &Home, located: &Located) -> Option<StorageBlock> {
 }
 
 /// The same, if the user wants it so: not by a `.nocerberus` that somebody committed and the user has not confirmed.
-pub fn users_block(home: &Home, now: Timestamp, located: &Located) -> Option<StorageBlock> {
-    permanent_block(home, located).filter(|_| unconfirmed_opt_out(home, now, located).is_none())
+pub fn users_block(home: &Home, located: &Located) -> Option<StorageBlock> {
+    permanent_block(home, located).filter(|_| unconfirmed_opt_out(home, located).is_none())
 }
 
 /// The `.nocerberus` that somebody committed and the user has not confirmed. Nothing is stored then, but checks stay on:
-/// whoever writes to a repository must not switch off what the user wants. A pause confirms it. Reads git's index, but
-/// only if the file is there.
-pub fn unconfirmed_opt_out(home: &Home, now: Timestamp, located: &Located) -> Option<PathBuf> {
+/// whoever writes to a repository must not switch off what the user wants. Reads git's index, but only if the file is
+/// there.
+pub fn unconfirmed_opt_out(home: &Home, located: &Located) -> Option<PathBuf> {
     let Some(StorageBlock::OptedOut(file)) = permanent_block(home, located) else { return None };
     let Located { root, git_dir, main_root, common_dir, .. } = located;
     let trees = [Some((root, git_dir)), main_root.as_ref().map(|root| (root, common_dir))];
     let mut with_file = trees.into_iter().flatten().filter(|(root, _)| is_there(&root.join(OPT_OUT_FILE)));
     let is_committed = with_file.all(|(_, git)| git.as_ref().is_some_and(|git| tracked::may_hold(git, OPT_OUT_FILE)));
-    (is_committed && paused(home, now, Some(&located.project)).is_none()).then_some(file)
+    (is_committed && !confirmed(home).contains(&located.project)).then_some(file)
+}
+
+/// The user agrees with the `.nocerberus` that somebody committed here, once and for all. Does nothing if there is none.
+pub fn confirm_opt_out(home: &Home, located: &Located) -> io::Result<()> {
+    if unconfirmed_opt_out(home, located).is_none() {
+        return Ok(());
+    }
+    let mut confirmed = confirmed(home);
+    confirmed.push(located.project.clone());
+    create_dir(home.root())?;
+    home.replace(&home.confirmed(), &serde_json::to_vec(&confirmed)?)
+}
+
+/// What cannot be read is not the user's word.
+fn confirmed(home: &Home) -> Vec<ProjectId> {
+    let text = home.text(&home.confirmed(), PROJECTS_BYTES_MAX).unwrap_or_default();
+    serde_json::from_slice(text.as_bytes()).unwrap_or_default()
 }
 
 pub(super) fn is_there(path: &Path) -> bool {
@@ -131,7 +154,9 @@ fn paused(home: &Home, now: Timestamp, project: Option<&ProjectId>) -> Option<St
     if !is_there(&home.paused()) {
         return None;
     }
-    let text = home.text(&home.paused(), PAUSED_BYTES_MAX).unwrap_or_default();
+    // Whoever sets the time does not end a pause with it.
+    let now = now.min(Clock::new(None).wall);
+    let text = home.text(&home.paused(), PROJECTS_BYTES_MAX).unwrap_or_default();
     // The file is damaged: the user asked for a pause, but until when is lost.
     let Ok(paused) = serde_json::from_slice::<PauseFile>(text.as_bytes()) else {
         return Some(StorageBlock::Paused { scope: PauseScope::Everywhere, until: None });
@@ -159,11 +184,13 @@ pub fn pause(
             paused.projects.push(ProjectPause { project: located.project.clone(), pause: Pause { until } });
         }
     }
-    write(home, &paused)
+    write(home, &paused)?;
+    past_pauses::begin(home, now, scope_project(located, scope), until)
 }
 
 /// Lifts the pause of this project, or every pause.
 pub fn unpause(home: &Home, now: Timestamp, located: &Located, scope: PauseScope) -> io::Result<()> {
+    past_pauses::end(home, now, scope_project(located, scope))?;
     let mut paused = still_paused(home, now);
     paused.projects.retain(|known| known.project != located.project);
     if scope == PauseScope::Everywhere || (paused.everywhere.is_none() && paused.projects.is_empty()) {
@@ -175,9 +202,13 @@ pub fn unpause(home: &Home, now: Timestamp, located: &Located, scope: PauseScope
     write(home, &paused)
 }
 
+fn scope_project(located: &Located, scope: PauseScope) -> Option<&ProjectId> {
+    (scope == PauseScope::Project).then_some(&located.project)
+}
+
 /// The pauses that have not expired.
 fn still_paused(home: &Home, now: Timestamp) -> PauseFile {
-    let text = home.text(&home.paused(), PAUSED_BYTES_MAX).unwrap_or_default();
+    let text = home.text(&home.paused(), PROJECTS_BYTES_MAX).unwrap_or_default();
     let mut paused: PauseFile = serde_json::from_slice(text.as_bytes()).unwrap_or_default();
     paused.projects.retain(|known| known.pause.holds(now));
     paused.everywhere = paused.everywhere.filter(|pause| pause.holds(now));

@@ -1,5 +1,5 @@
 //! Which projects are the same as the project of a folder, because the folder was moved or cloned, or because the user said
-//! so. Core decides; this module gives it what the view and the disk know, and records the user's answers.
+//! so. `record` decides; this module gives it what the view and the disk know, and records the user's answers.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};

@@ -1,4 +1,4 @@
-//! Folders that no longer exist, and the repositories whose worktrees they were. The core decides what is certain; about the
+//! Folders that no longer exist, and the repositories whose worktrees they were. `record` decides what is certain; about the
 //! rest the user is asked. A join is a record, so that it outlives the view, and the user's own answer about the two comes
 //! before it.
 

@@ -36,7 +36,7 @@ pub fn called_by(store: &Store, variable: &dyn Fn(&str) -> Option<String>) -> vi
     if is_marked(variable) {
         return Ok(CalledBy::Agent);
     }
-    Ok(if of_chain(store, &process::ancestors())?.is_empty() { CalledBy::Person } else { CalledBy::Agent })
+    Ok(if of_ancestors(store, &process::ancestors())?.is_empty() { CalledBy::Person } else { CalledBy::Agent })
 }
 
 /// Whether a variable is set that agents set for their commands.
@@ -49,20 +49,21 @@ fn is_set(value: &str) -> bool {
 }
 
 /// The row of the session that this process runs in; `None` if that is not certain. Variables are not asked: whoever runs
-/// a command chooses them.
+/// a command chooses them. All ancestors must agree, because a process below an agent can report a start of any session
+/// as its own.
 pub fn own_session(store: &Store) -> view::Result<Option<i64>> {
-    let rows = of_chain(store, &process::ancestors())?;
+    let rows = of_ancestors(store, &process::ancestors())?;
     Ok(if let [row] = rows[..] { Some(row) } else { None })
 }
 
-/// The rows of the live sessions whose agent is the nearest of these processes. One agent may have several.
-fn of_chain(store: &Store, ancestors: &[AgentProcess]) -> view::Result<Vec<i64>> {
-    let recorded = store.agent_processes(&ancestors.iter().map(|one| one.pid).collect::<Vec<_>>())?;
-    let rows = ancestors.iter().map(|one| {
-        let own = recorded.iter().filter(|(_, process)| process == one);
-        own.map(|(row, _)| *row).collect::<Vec<_>>()
-    });
-    Ok(rows.into_iter().find(|rows| !rows.is_empty()).unwrap_or_default())
+/// The rows of the live sessions whose agent is one of these processes. One agent may have several.
+fn of_ancestors(store: &Store, ancestors: &[AgentProcess]) -> view::Result<Vec<i64>> {
+    let mut recorded = store.agent_processes(&ancestors.iter().map(|one| one.pid).collect::<Vec<_>>())?;
+    recorded.retain(|(_, process)| ancestors.contains(process));
+    let mut rows: Vec<i64> = recorded.into_iter().map(|(row, _)| row).collect();
+    rows.sort_unstable();
+    rows.dedup();
+    Ok(rows)
 }
 
 #[cfg(test)]

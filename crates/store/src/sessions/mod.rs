@@ -1,4 +1,4 @@
-//! The life of recorded sessions: finding, sweeping, crash recovery, completing, archiving, naming their edits.
+//! The life of recorded sessions: finding, sweeping, crash recovery, completing, archiving.
 //!
 //! Nothing here changes a record; a new state is a new record. What a session is told is the job of `brief`.
 
@@ -6,7 +6,6 @@ pub mod caller;
 pub mod find;
 pub mod legacy;
 pub mod lifecycle;
-pub mod name;
 pub mod recover;
 pub mod shell_edits;
 pub mod sweep;

@@ -10,8 +10,10 @@ use cerberus_agents::install::Surroundings;
 use cerberus_agents::transcripts::{self, TranscriptEvent};
 use cerberus_os::clock::Clock;
 use cerberus_os::home::Home;
-use cerberus_record::clean::text::{Keep, line};
+use cerberus_recall::brief::stopped;
+use cerberus_record::clean::text::{Keep, line, phrase};
 use cerberus_record::event::{Event, Recovery};
+use cerberus_record::fact::TEXT_CHARS_MAX;
 use cerberus_record::id::Agent;
 use cerberus_record::session::{IDLE_AFTER, SessionStatus};
 use memchr::memmem;
@@ -39,7 +41,7 @@ const WRITTEN_WITHIN: Duration = Duration::from_secs(60);
 /// How many crashed sessions are recovered without being asked, the newest first. The next start recovers others.
 const CRASHED_MAX: usize = 20;
 
-/// What fits into one line of a brief.
+/// A tool use is shown by how it begins.
 const IN_FLIGHT_CHARS_MAX: usize = 80;
 
 /// The result of recovering a session.
@@ -65,17 +67,19 @@ pub fn recover(
     unreported::record(recorder, surroundings, session)?;
     let store = recorder.store();
     if let Some(prompt) = store.unanswered_prompt(session, clock.now)? {
-        in_flight.push(line(&prompt, IN_FLIGHT_CHARS_MAX));
+        in_flight.push(request_in_flight(&prompt));
     }
     let facts = store.carried(std::slice::from_ref(session), FactFilter::All, clock.now)?.facts.len();
     actions.push(format!("carried over {facts} {}", if facts == 1 { "fact" } else { "facts" }));
     actions.extend(learn(recorder, surroundings, session)?);
     notes::record(recorder, surroundings, session)?;
     if !in_flight.is_empty() {
-        actions.push(format!("recorded interrupted work: {}", in_flight.join("; ")));
+        let shown: Vec<String> = in_flight.iter().map(|text| phrase(text, IN_FLIGHT_CHARS_MAX)).collect();
+        actions.push(format!("recorded interrupted work: {}", shown.join("; ")));
     }
-    let clean = |texts: &[String]| texts.iter().map(|text| home.cleaner().clean(text.clone(), Keep::SUBJECT)).collect();
-    let event = Event::Recover(Recovery { actions: clean(&actions), in_flight: clean(&in_flight), is_automatic });
+    let clean = |texts: &[String], keep| texts.iter().map(|text| home.cleaner().clean(text.clone(), keep)).collect();
+    let (acted, in_flight_words) = (clean(&actions, Keep::SUBJECT), clean(&in_flight, Keep::PROMPT));
+    let event = Event::Recover(Recovery { actions: acted, in_flight: in_flight_words, is_automatic });
     let agent = Agent::from_name(&session.agent).unwrap_or(Agent::MANUAL);
     let key = format!("recover-{}", session.last_activity.millis());
     let record = own_record(home, clock, agent, &session.agent_session_id, session.location(), key, event);
@@ -86,6 +90,12 @@ pub fn recover(
     let crash = own_record(home, clock, agent, &session.agent_session_id, session.location(), key, crash);
     recorder.record(&[crash, record])?;
     Ok(Some(RecoveredSession { actions, in_flight }))
+}
+
+/// What the user asked for, without what they pasted; if they only pasted something, how it begins.
+fn request_in_flight(prompt: &str) -> String {
+    let request = line(&stopped::request(prompt), TEXT_CHARS_MAX);
+    if request.is_empty() { phrase(prompt, IN_FLIGHT_CHARS_MAX) } else { request }
 }
 
 /// Keeps the user's corrections: turns them into proposals, and the most certain of those into memories.

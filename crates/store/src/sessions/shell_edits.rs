@@ -1,8 +1,8 @@
 //! Files that shell commands changed. Few agents name them, and some only if their user wants it.
 //!
-//! At the end of a turn that ran commands, git is asked once what differs from the last commit. A file counts if it was
-//! written, moved or removed between the turn's prompt and the end of its last command, and nobody reported an edit of it:
-//! not this session, and no other in the same folder. A file that is gone counts once, as nothing says when it went.
+//! At the end of a turn that ran commands, git is asked once what differs from the last commit, and what the turn
+//! committed. A file counts if it was written, moved or removed between the turn's first prompt and the end of its last
+//! command, and nobody reported an edit of it: not this session, and no other in the same folder. A file that is gone counts once, as nothing says when it went.
 
 use std::fs::Metadata;
 use std::path::Path;
@@ -13,12 +13,11 @@ use cerberus_os::platform;
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::{Event, FileTouch, Record, ToolUse, Touch};
 use cerberus_record::id::Agent;
-use cerberus_record::map::FastSet;
 use cerberus_record::time::Timestamp;
 
 use crate::journal::own_record;
-use crate::project::git;
-use crate::project::identity::Located;
+use crate::project::identity::{self, Located};
+use crate::project::{git, privacy};
 use crate::view::SessionRow;
 use crate::view::fold::FoldError;
 use crate::view::recorder::Recorder;
@@ -29,30 +28,42 @@ const FILES_MAX: usize = 50;
 /// A file system's clock may be behind ours by a tick.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Records the files that commands of the last turn changed.
+/// Records the files that commands of the last turn changed, in the session's own repository and in the one that its
+/// commands moved to.
 pub fn record(recorder: &mut Recorder, located: &Located, session: &SessionRow) -> Result<(), FoldError> {
     let (home, clock) = (recorder.home, recorder.clock);
     let Some(turn) = recorder.store().last_turn(session, clock.now)? else { return Ok(()) };
     let last_command = turn.tools.iter().rfind(|(_, tool)| is_shell(tool)).map(|(at, _)| *at);
-    let Some(until) = last_command.filter(|_| located.root == Path::new(&session.root)) else { return Ok(()) };
-    let Some(printed) = git::changed(located) else { return Ok(()) };
-    let reported: FastSet<&str> = turn.edited.iter().map(String::as_str).collect();
-    let is_within = |at: &Timestamp| *at >= turn.prompted.minus(TICK) && at.minus(TICK) <= until;
+    let Some(until) = last_command else { return Ok(()) };
+    let from = turn.prompted.minus(TICK);
+    let is_elsewhere = located.root != Path::new(&session.root);
+    let own = is_elsewhere.then(|| identity::locate(Path::new(&session.root)));
+    let own = own.as_ref().unwrap_or(located);
+    if is_elsewhere && privacy::storage_block(home, clock.now, own).is_some() {
+        return Ok(());
+    }
     let mut changed = Vec::new();
-    for path in git::read_status(&printed).uncommitted {
-        let found = located.root.join(&path).symlink_metadata();
-        if reported.contains(path.as_str()) || !changes(&located.root, &path, found.as_ref().ok()).iter().any(is_within)
-        {
-            continue;
+    for repository in std::iter::once(own).chain(is_elsewhere.then_some(located)) {
+        let reported = recorder.store().edited_since(&repository.root.to_string_lossy(), turn.prompted, clock.now)?;
+        for path in written(repository, from, until) {
+            let name = identity::relative(own, &own.root, &repository.root.join(&path).to_string_lossy());
+            let is_gone = repository.root.join(&path).symlink_metadata().is_err();
+            if !reported.contains(&path)
+                && !(is_gone && recorder.store().was_edited(&session.root, &name, clock.now)?)
+            {
+                changed.push(name);
+            }
         }
-        if found.is_ok() || !recorder.store().was_edited(&session.root, &path, clock.now)? {
-            changed.push(path);
-        }
+    }
+    if is_elsewhere {
+        let reported = recorder.store().edited_since(&session.root, turn.prompted, clock.now)?;
+        changed.retain(|name| !reported.contains(name));
     }
     if changed.is_empty() || changed.len() > FILES_MAX {
         return Ok(());
     }
     changed.sort_unstable();
+    changed.dedup();
     let touched = |path: String| FileTouch {
         path: home.cleaner().clean(path, Keep::NAME),
         how: Touch::Edited,
@@ -65,6 +76,19 @@ pub fn record(recorder: &mut Recorder, located: &Located, session: &SessionRow) 
     let record = own_record(home, clock, agent, &session.agent_session_id, session.location(), key, event);
     // At the time of the command: a session that crashed since is not alive again.
     recorder.record(&[Record { at: until, ..record }])
+}
+
+/// The files that differ from the last commit, or were committed, and were written within this time.
+fn written(located: &Located, from: Timestamp, until: Timestamp) -> Vec<String> {
+    let Some(printed) = git::changed(located) else { return Vec::new() };
+    let mut paths = git::read_status(&printed).uncommitted;
+    paths.extend(git::committed(located, from, until));
+    paths.retain(|path| {
+        let found = located.root.join(path).symlink_metadata();
+        let times = changes(&located.root, path, found.as_ref().ok());
+        times.iter().any(|at| *at >= from && at.minus(TICK) <= until)
+    });
+    paths
 }
 
 /// When a file was last written or moved to its place; if it is gone, when something was last removed from its folder.

@@ -11,7 +11,7 @@ use cerberus_record::session::{IDLE_AFTER, SessionStatus};
 use crate::memory::notes;
 use crate::project::identity::Located;
 use crate::same_project::repository::{self, Effort};
-use crate::sessions::{legacy, name, sweep, title, unreported};
+use crate::sessions::{legacy, sweep, title, unreported};
 use crate::view::fold::FoldError;
 use crate::view::recorder::Recorder;
 use crate::view::{SessionRow, Store, old_views};
@@ -28,14 +28,6 @@ pub enum UpkeepOccasion {
 }
 
 impl UpkeepOccasion {
-    /// Names of edits that are not found in time are found later.
-    fn naming_max(self) -> Duration {
-        match self {
-            UpkeepOccasion::SessionStart => Duration::from_millis(15),
-            UpkeepOccasion::Command | UpkeepOccasion::Sessions { .. } => Duration::from_millis(200),
-        }
-    }
-
     fn effort(self) -> Effort {
         match self {
             UpkeepOccasion::SessionStart => Effort::FilesOnly,
@@ -71,7 +63,6 @@ impl Upkeep<'_> {
             repository::record_changes(home, clock, store, self.located, occasion.effort())?;
         }
         legacy::import_all(home, clock, store)?;
-        name::name_edits(home, clock, store, occasion.naming_max())?;
         let Some(idle_after) = occasion.idle_after() else { return Ok(Vec::new()) };
         let swept = sweep::sweep(home, clock, store, idle_after)?;
         let is_over = |session: &&SessionRow| self.may_store && session.state.status == SessionStatus::Ended;

@@ -16,6 +16,7 @@ use cerberus_record::id::SessionId;
 use cerberus_record::session::CARRY_OVER;
 
 use super::{FAILURE, SessionFacts, SummaryError};
+use crate::authorities;
 use crate::view::SessionRow;
 
 /// Time for everything except the provider: reading the view, waiting for other writers, recording.
@@ -60,6 +61,9 @@ pub fn command(home: &Home) -> io::Result<Command> {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
+    for name in authorities::VARIABLES {
+        command.env_remove(name);
+    }
     Ok(command)
 }
 
@@ -97,6 +101,15 @@ pub fn end_in_time(limit: Duration) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_environment_of_an_agent_names_no_authorities() {
+        let dir = tempfile::tempdir().unwrap();
+        let command = command(&Home::new(dir.path().join("home"))).unwrap();
+        for name in authorities::VARIABLES {
+            assert!(command.get_envs().any(|(variable, value)| variable == name && value.is_none()), "{name}");
+        }
+    }
 
     #[test]
     fn old_claims_are_removed() {

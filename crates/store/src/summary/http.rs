@@ -5,9 +5,11 @@
 
 use std::time::Duration;
 
+use ureq::tls::TlsConfig;
 use ureq::{Agent, Error, Proxy};
 
 use super::provider::ProviderError;
+use crate::authorities;
 
 /// An answer of a few sentences is a few kilobytes.
 const ANSWER_BYTES_MAX: u64 = 256 * 1024;
@@ -40,13 +42,19 @@ pub fn check_connection(url: &str, limit: Duration) -> Result<(), ProviderError>
 
 fn agent(url: &str, limit: Duration) -> Agent {
     // Providers on this machine or network are reached without a proxy.
-    let proxy = url.starts_with("https://").then(Proxy::try_from_env).flatten();
+    let is_https = url.starts_with("https://");
+    let proxy = is_https.then(Proxy::try_from_env).flatten();
+    let mut tls = TlsConfig::builder();
+    if is_https {
+        tls = tls.root_certs(authorities::for_http());
+    }
     let config = Agent::config_builder()
         .timeout_global(Some(limit))
         .max_redirects(0)
         .max_redirects_will_error(false)
         .http_status_as_error(false)
         .proxy(proxy)
+        .tls_config(tls.build())
         .user_agent(concat!("cerberus/", env!("CARGO_PKG_VERSION")))
         .build();
     Agent::new_with_config(config)

@@ -1,4 +1,4 @@
-//! Digests: what a brief reads of a session, packed into one row (core `brief/digest.rs`).
+//! Digests: what a brief reads of a session, packed into one row (`brief/digest.rs` in `recall`).
 //!
 //! A digest is exact: it is dropped by the fold with the first record that adds to what it holds. It is made again when
 //! the next session of the project starts. A session without one is read from its rows, and so is one with rows later
@@ -231,7 +231,7 @@ mod tests {
                 store
                     .turns(
                         &sessions.iter().rev().collect::<Vec<_>>(),
-                        |_| cerberus_recall::brief::stopped::WorkDone::Talk,
+                        |_| Ok(cerberus_recall::brief::stopped::WorkDone::Talk),
                         now
                     )
                     .unwrap()

@@ -1,4 +1,4 @@
-//! What sessions left behind, in the form core works with: facts, what settled them, runs, and edits without names.
+//! What sessions left behind, in the form `recall` works with: facts, what settled them, runs, and where files were edited.
 //!
 //! Every query is as of a given time; later rows are ignored.
 
@@ -15,7 +15,6 @@ use cerberus_record::map::{FastMap, FastSet};
 use cerberus_record::time::Timestamp;
 use rusqlite::{Row, params};
 
-use super::corrections::EventOrigin;
 use super::named_sessions::NamedSessions;
 use super::read::time;
 use super::{Result, SessionRow, Store};
@@ -109,6 +108,9 @@ impl FactFilter {
 /// More reports are not read, of all projects together.
 const REPORTS_MAX: i64 = 500;
 
+/// Only the files that were edited last are looked into.
+const EDITED_LINES_MAX: usize = 50;
+
 /// What several sessions said and settled.
 struct AllSaid {
     facts: Vec<(KnownFact, &'static str)>,
@@ -129,13 +131,15 @@ impl AllSaid {
     }
 }
 
-/// An edit whose file was not read yet.
+/// Where an edit changed a file.
 #[derive(Clone, Debug)]
-pub struct UnnamedEdit {
-    pub origin: EventOrigin,
-    pub root: String,
+pub struct EditedLine {
+    pub session: SessionId,
+    pub at: Timestamp,
+    pub event: i64,
     pub path: String,
-    pub lines: Vec<(u32, u32)>,
+    /// The first changed line, as it was then.
+    pub line: u32,
 }
 
 impl Store {
@@ -299,7 +303,7 @@ impl Store {
     pub fn reports(&self, projects: &[ProjectId], since: Timestamp, now: Timestamp) -> Result<Vec<ToolReport>> {
         let sql =
             "SELECT s.project, fact.at, fact.kind, code, text, fact.path, reference, severity, custom_key, s.branch,
-            s.id, why FROM fact INDEXED BY fact_reported JOIN session s ON s.row = fact.session
+            s.id, why, s.device IS NOT NULL FROM fact INDEXED BY fact_reported JOIN session s ON s.row = fact.session
             WHERE fact.kind IN ('pull_request', 'step') AND fact.at > ?1 AND fact.at <= ?2
             ORDER BY fact.at DESC, fact.row DESC LIMIT ?3";
         let limits = params![since.millis(), now.millis(), REPORTS_MAX];
@@ -309,22 +313,23 @@ impl Store {
                 return Ok(None);
             }
             let (branch, session) = (row.get(9)?, SessionId::new(row.get_ref(10)?.as_str()?));
-            Ok(Some(ToolReport { branch, fact: fact_row(row)?, session, at: time(row, 1)? }))
+            let is_elsewhere = row.get(12)?;
+            Ok(Some(ToolReport { branch, fact: fact_row(row)?, session, at: time(row, 1)?, is_elsewhere }))
         };
         Ok(self.rows(sql, limits, read)?.into_iter().flatten().collect())
     }
 
-    /// Edits without names, newest first.
-    pub fn unnamed_edits(&self, limit: usize) -> Result<Vec<UnnamedEdit>> {
-        let sql = "SELECT unnamed.session, agent, agent_session_id, project, project_name, key, at, unnamed.root, path,
-            lines FROM unnamed JOIN session ON session.row = unnamed.session ORDER BY event DESC LIMIT ?1";
-        self.rows(sql, [limit], |row| {
-            Ok(UnnamedEdit {
-                origin: EventOrigin::read(row)?,
-                root: row.get(7)?,
-                path: row.get(8)?,
-                lines: serde_json::from_slice(row.get_ref(9)?.as_bytes()?).unwrap_or_default(),
-            })
+    /// Where these sessions edited files up to `now`, newest first.
+    pub fn edited_lines(&self, sessions: &[SessionRow], now: Timestamp) -> Result<Vec<EditedLine>> {
+        let sessions = NamedSessions::of(sessions);
+        let sql = format!(
+            "SELECT session, at, event, path, line FROM edited_line WHERE session IN ({}) AND at <= ?1
+             ORDER BY at DESC, event DESC LIMIT {EDITED_LINES_MAX}",
+            sessions.list()
+        );
+        self.rows(&sql, [now.millis()], |row| {
+            let (session, at) = (sessions.id(row.get(0)?), time(row, 1)?);
+            Ok(EditedLine { session, at, event: row.get(2)?, path: row.get(3)?, line: row.get(4)? })
         })
     }
 }

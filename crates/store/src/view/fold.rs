@@ -4,12 +4,12 @@
 //! in many processes at once, equals folding once. The view depends only on the records and their places, not on when
 //! they arrived: if a record arrives late, its session is folded again. So an incremental fold equals a rebuild.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use cerberus_os::fault;
 use cerberus_os::home::{Home, create_dir};
-use cerberus_record::event::Event;
+use cerberus_record::event::{Event, Record};
 use cerberus_record::kind::EventKind;
 use serde::Deserialize;
 
@@ -91,37 +91,19 @@ fn fold_until(home: &Home, store: &mut Store, mut is_over: impl FnMut() -> bool)
     let is_behind = |segment: &Segment| {
         !folded.iter().any(|(name, folded_bytes, ..)| *name == segment.name && *folded_bytes >= segment.bytes)
     };
-    for segment in journal::segments(home)?.iter().filter(|segment| is_behind(segment)) {
-        loop {
-            if is_over() {
+    let mut behind: VecDeque<Segment> = journal::segments(home)?.into_iter().filter(is_behind).collect();
+    while !behind.is_empty() {
+        let result = match is_over() {
+            true => FoldResult::TimeIsOver,
+            false => fold_some(home, store.begin_fold()?, caller, &mut behind, &mut is_over)?,
+        };
+        match result {
+            FoldResult::UpToHere => {}
+            FoldResult::NeedsRebuild if caller == Caller::Command => return rebuild(home, store),
+            // A hook has no time to rebuild the view.
+            FoldResult::NeedsRebuild | FoldResult::TimeIsOver => {
                 store.is_behind = true;
                 return Ok(());
-            }
-            let transaction = store.begin_fold()?;
-            // Read again under the lock: another process may have folded this stretch meanwhile.
-            let offset = transaction.folded_bytes(&segment.name)?;
-            let stretch = match caller {
-                Caller::Command => journal::read(home, &segment.name, offset)?,
-                Caller::Hook => journal::read_little(home, &segment.name, offset, HOOK_STRETCH_BYTES)?,
-            };
-            if stretch.next_offset == offset {
-                break;
-            }
-            pass(home, "fold-apply")?;
-            match apply(home, &transaction, &stretch)? {
-                FoldResult::UpToHere => {}
-                // Something was forgotten. A hook has no time to rebuild the view.
-                FoldResult::NeedsRebuild if caller == Caller::Hook => return Ok(()),
-                FoldResult::NeedsRebuild => {
-                    drop(transaction);
-                    return rebuild(home, store);
-                }
-            }
-            pass(home, "fold-commit")?;
-            transaction.commit()?;
-            pass(home, "fold-done")?;
-            if stretch.next_offset >= segment.bytes {
-                break;
             }
         }
     }
@@ -130,6 +112,49 @@ fn fold_until(home: &Home, store: &mut Store, mut is_over: impl FnMut() -> bool)
         remove_unwanted(home, store)?;
     }
     Ok(())
+}
+
+/// Folds a stretch. If a record in it is late, all that is new is folded as one change, so that the journal is read
+/// again only once.
+fn fold_some(
+    home: &Home,
+    transaction: FoldTransaction,
+    caller: Caller,
+    behind: &mut VecDeque<Segment>,
+    is_over: &mut dyn FnMut() -> bool,
+) -> Result<FoldResult, FoldError> {
+    let mut late = LateRecords::default();
+    while let Some(segment) = behind.front() {
+        // Read again under the lock: another process may have folded this stretch meanwhile.
+        let offset = transaction.folded_bytes(&segment.name)?;
+        let stretch = match caller {
+            Caller::Command => journal::read(home, &segment.name, offset)?,
+            Caller::Hook => journal::read_little(home, &segment.name, offset, HOOK_STRETCH_BYTES)?,
+        };
+        let is_last = stretch.next_offset == offset || stretch.next_offset >= segment.bytes;
+        if stretch.next_offset > offset {
+            pass(home, "fold-apply")?;
+            if let FoldResult::NeedsRebuild = apply(home, &transaction, &stretch, &mut late)? {
+                return Ok(FoldResult::NeedsRebuild);
+            }
+        }
+        if is_last {
+            behind.pop_front();
+        }
+        if late.is_empty() {
+            break;
+        }
+        if is_over() {
+            return Ok(FoldResult::TimeIsOver);
+        }
+    }
+    if !refold(home, &transaction, &late, is_over)? {
+        return Ok(FoldResult::TimeIsOver);
+    }
+    pass(home, "fold-commit")?;
+    transaction.commit()?;
+    pass(home, "fold-done")?;
+    Ok(FoldResult::UpToHere)
 }
 
 /// Empties the view and folds the whole journal, as one change: readers see the old view until the new one is complete.
@@ -157,12 +182,13 @@ pub fn rebuild_within(home: &Home, transaction: &FoldTransaction) -> Result<(), 
     for (rank, names) in &lists {
         transaction.forgotten(*rank, names)?;
     }
+    let mut late = LateRecords::default();
     for segment in journal::segments(home)? {
         for stretch in journal::stretches(home, &segment.name) {
-            apply(home, transaction, &stretch?)?;
+            apply(home, transaction, &stretch?, &mut late)?;
         }
     }
-    Ok(())
+    refold(home, transaction, &late, &mut || false).map(drop)
 }
 
 /// How a list of forgotten records begins in JSON.
@@ -209,9 +235,59 @@ enum FoldResult {
     UpToHere,
     /// Something was forgotten that the view may contain.
     NeedsRebuild,
+    TimeIsOver,
 }
 
-fn apply(home: &Home, transaction: &FoldTransaction, stretch: &Stretch) -> Result<FoldResult, FoldError> {
+/// Records that belong before some that were already folded.
+#[derive(Default)]
+struct LateRecords {
+    /// Agents and sessions.
+    sessions: BTreeSet<(String, String)>,
+    /// The first segment that has one of a session.
+    first_segment: String,
+    /// Some belong to no session.
+    is_of_memories: bool,
+}
+
+impl LateRecords {
+    fn is_empty(&self) -> bool {
+        self.sessions.is_empty() && !self.is_of_memories
+    }
+
+    fn add(&mut self, record: &Record, segment: &str) {
+        if !EventKind::of(&record.event).is_of_a_session() {
+            self.is_of_memories = true;
+            return;
+        }
+        if self.sessions.is_empty() || segment < self.first_segment.as_str() {
+            self.first_segment = segment.to_string();
+        }
+        self.sessions.insert((record.agent.name().to_string(), record.session.to_string()));
+    }
+
+    /// Whether a line may be of a record that is folded again.
+    fn may_have(&self, json: &[u8]) -> bool {
+        let from = || serde_json::from_slice::<RecordSession>(json);
+        self.is_of_memories || from().is_ok_and(|from| self.sessions.contains(&(from.agent, from.session)))
+    }
+
+    fn has(&self, record: &Record) -> bool {
+        match EventKind::of(&record.event) {
+            kind if kind.is_of_a_session() => {
+                self.sessions.contains(&(record.agent.name().to_string(), record.session.to_string()))
+            }
+            // A new list of what is forgotten causes the whole view to be rebuilt.
+            kind => self.is_of_memories && kind != EventKind::Forgotten,
+        }
+    }
+}
+
+fn apply(
+    home: &Home,
+    transaction: &FoldTransaction,
+    stretch: &Stretch,
+    late: &mut LateRecords,
+) -> Result<FoldResult, FoldError> {
     let (mut broken, mut unknown) = (0, 0);
     let mut records = Vec::new();
     for (offset, line) in stretch.lines() {
@@ -229,8 +305,6 @@ fn apply(home: &Home, transaction: &FoldTransaction, stretch: &Stretch) -> Resul
         }
     }
     records.sort_by_key(|(rank, ..)| *rank);
-    let mut late_sessions = BTreeSet::new();
-    let mut is_late_memory = false;
     for (rank, offset, sealed, record) in &records {
         if let Event::Forgotten(names) = &record.event {
             if transaction.is_new_list(*rank, names)? {
@@ -243,19 +317,10 @@ fn apply(home: &Home, transaction: &FoldTransaction, stretch: &Stretch) -> Resul
             continue;
         }
         if transaction.apply(*rank, &stretch.segment, record)? == ApplyResult::Late {
-            match EventKind::of(&record.event).is_of_a_session() {
-                true => drop(late_sessions.insert((record.agent.name().to_string(), record.session.to_string()))),
-                false => is_late_memory = true,
-            }
+            late.add(record, &stretch.segment);
         }
     }
     transaction.set_folded(&stretch.segment, stretch.next_offset, broken, unknown)?;
-    if !late_sessions.is_empty() {
-        refold_sessions(home, transaction, &late_sessions, &stretch.segment)?;
-    }
-    if is_late_memory {
-        refold_memories(home, transaction)?;
-    }
     Ok(FoldResult::UpToHere)
 }
 
@@ -266,53 +331,39 @@ struct RecordSession {
     session: String,
 }
 
-/// Folds these sessions again, because a record of `segment` belongs before some that were already folded. The journal is
-/// read once for all of them.
-fn refold_sessions(
+/// Folds the sessions and memories of late records again, in order. The journal is read once for all of them. Returns
+/// whether there was time.
+fn refold(
     home: &Home,
     transaction: &FoldTransaction,
-    sessions: &BTreeSet<(String, String)>,
-    segment: &str,
-) -> Result<(), FoldError> {
-    let mut first_segment = segment.to_string();
-    for (agent, session) in sessions {
+    late: &LateRecords,
+    is_over: &mut dyn FnMut() -> bool,
+) -> Result<bool, FoldError> {
+    if late.is_empty() {
+        return Ok(true);
+    }
+    let mut first_segment = late.first_segment.clone();
+    for (agent, session) in &late.sessions {
         if let Some(first) = transaction.clear_session(agent, session)? {
             first_segment = first_segment.min(first);
         }
     }
-    let is_from = |json: &[u8]| {
-        let from = serde_json::from_slice::<RecordSession>(json);
-        from.is_ok_and(|from| sessions.contains(&(from.agent, from.session)))
-    };
-    refold(home, transaction, &first_segment, is_from, EventKind::is_of_a_session)
-}
-
-fn refold_memories(home: &Home, transaction: &FoldTransaction) -> Result<(), FoldError> {
-    transaction.clear_memories()?;
-    // Lists of what is forgotten are not folded here: a new one causes the whole view to be rebuilt.
-    let is_meant = |kind: EventKind| !kind.is_of_a_session() && kind != EventKind::Forgotten;
-    refold(home, transaction, "", |_| true, is_meant)
-}
-
-/// Applies the records that were folded before, in their order.
-fn refold(
-    home: &Home,
-    transaction: &FoldTransaction,
-    first_segment: &str,
-    is_from: impl Fn(&[u8]) -> bool,
-    is_meant: impl Fn(EventKind) -> bool,
-) -> Result<(), FoldError> {
+    if late.is_of_memories {
+        transaction.clear_memories()?;
+        first_segment.clear();
+    }
     let folded: HashMap<String, u64> = transaction.segments()?.into_iter().collect();
     let mut lines: Vec<(i64, String, Vec<u8>)> = Vec::new();
-    for segment in journal::segments(home)?.iter().filter(|segment| segment.name.as_str() >= first_segment) {
+    for segment in journal::segments(home)?.iter().filter(|segment| segment.name >= first_segment) {
         let Some(end) = folded.get(&segment.name) else { continue };
         for stretch in journal::stretches(home, &segment.name) {
             let stretch = stretch?;
             for (offset, line) in stretch.lines().filter(|(offset, _)| offset < end) {
-                let Some(sealed) = journal::decode(line).filter(|sealed| is_from(sealed.json)) else { continue };
-                let Some(record) = sealed.record().filter(|record| is_meant(EventKind::of(&record.event))) else {
-                    continue;
-                };
+                if is_over() {
+                    return Ok(false);
+                }
+                let Some(sealed) = journal::decode(line).filter(|sealed| late.may_have(sealed.json)) else { continue };
+                let Some(record) = sealed.record().filter(|record| late.has(record)) else { continue };
                 if !transaction.is_forgotten(home, &record, sealed.open_record())? {
                     let rank = rank(&record, stretch.order(offset, &sealed));
                     lines.push((rank, segment.name.clone(), sealed.json.to_vec()));
@@ -322,11 +373,14 @@ fn refold(
     }
     lines.sort_by_key(|(rank, ..)| *rank);
     for (rank, segment, json) in &lines {
+        if is_over() {
+            return Ok(false);
+        }
         if let Some(record) = journal::decode(json).and_then(|sealed| sealed.record()) {
             transaction.apply(*rank, segment, &record)?;
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 #[cfg(test)]
@@ -338,7 +392,7 @@ mod tests {
     use cerberus_record::clean::BUILT_IN;
     use cerberus_record::clean::text::{Clean, Keep};
     use cerberus_record::echo::{ECHO_MAX, timed_key};
-    use cerberus_record::event::{Event, Forgotten, ForgottenRecord, Location, Record};
+    use cerberus_record::event::{Forgotten, ForgottenRecord, Location};
     use cerberus_record::id::ProjectId;
     use cerberus_record::order::{DeviceId, Order};
     use cerberus_record::time::Timestamp;
@@ -476,6 +530,51 @@ mod tests {
         assert_eq!(grown.len(), 1_000);
         rebuild(&home, &mut store).unwrap();
         assert_eq!(ids(&store), grown);
+    }
+
+    #[test]
+    fn late_records_are_folded_within_a_hooks_time_and_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::new(dir.path().join("home"));
+        let now = Timestamp::from_millis(1_700_000_000_000);
+        let names: Vec<String> = (0..1_000).map(|number| format!("s{number:04}")).collect();
+        let sessions = of_sessions(&names.iter().map(String::as_str).collect::<Vec<_>>(), now);
+        let append = |project: u32, said: &str, after: u64| {
+            let order = |seq| Order { seq: journal::micros(now) + after + seq, device: DeviceId::from_bytes([7; 8]) };
+            let record = |one: &Record<'static>| Record { key: ended(now, 1, said).key, ..one.clone() };
+            let line = |(seq, one)| journal::encode(&record(one), order(seq as u64)).unwrap();
+            let lines: Vec<Vec<u8>> = sessions.iter().enumerate().map(line).collect();
+            journal::append_to(&home, &journal::replica_of(now, 0, project), &lines).unwrap();
+        };
+        append(1, "last", 10_000);
+        let store = open(&home).unwrap();
+        let before = ids(&store);
+        // All of these are late, and they are several stretches.
+        append(2, "first", 0);
+        drop(store);
+        let mut hook = Store::open(&home, Caller::Hook).unwrap();
+        let bytes = journal::segments(&home).unwrap().last().unwrap().bytes;
+        let mut all = 0;
+        fold_until(&home, &mut hook, || {
+            all += 1;
+            all > 50
+        })
+        .unwrap();
+        assert!(hook.is_behind(), "the time was over");
+        assert_eq!(ids(&hook), before, "nothing is half folded");
+        let mut looks = 0;
+        fold_until(&home, &mut hook, || {
+            looks += 1;
+            false
+        })
+        .unwrap();
+        let stretches = bytes / HOOK_STRETCH_BYTES;
+        assert!(stretches > 2 && looks < 5_000, "{stretches} stretches, {looks} lines");
+        assert!(!hook.is_behind());
+        assert_eq!(hook.event_keys(claude_code::AGENT, "s0500").unwrap().len(), 2);
+        let grown = ids(&hook);
+        rebuild(&home, &mut hook).unwrap();
+        assert_eq!(ids(&hook), grown);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use cerberus_record::id::Agent;
+use cerberus_record::kind::EventKind;
 use cerberus_record::time::Timestamp;
 use rusqlite::Row;
 
@@ -50,6 +51,17 @@ impl Store {
             self.rows(sql, [agent.name(), agent_session_id], |row| Ok(Timestamp::from_millis(row.get(0)?)))?;
         times.sort_unstable();
         Ok(times)
+    }
+
+    /// The kinds of a session's events, and when they happened.
+    pub fn event_kinds(&self, agent: Agent, agent_session_id: &str) -> Result<Vec<(Timestamp, EventKind)>> {
+        let sql = "SELECT at, kind FROM event JOIN session ON session.row = event.session
+            WHERE agent = ?1 AND agent_session_id = ?2";
+        let read = |row: &Row| {
+            let at = Timestamp::from_millis(row.get(0)?);
+            Ok(EventKind::from_word(row.get_ref(1)?.as_str()?).map(|kind| (at, kind)))
+        };
+        Ok(self.rows(sql, [agent.name(), agent_session_id], read)?.into_iter().flatten().collect())
     }
 
     /// Whether a hook reported the start of the session.

@@ -59,7 +59,7 @@ impl MemoryRow {
         Scope::parse(&self.memory.scope).unwrap_or(Scope::Universal)
     }
 
-    /// The form that core ranks; `scope` is the result of [`MemoryRow::scope`].
+    /// The form that `recall` ranks; `scope` is the result of [`MemoryRow::scope`].
     pub fn candidate<'a>(&'a self, scope: &'a Scope) -> CandidateMemory<'a> {
         CandidateMemory {
             content: &self.memory.content,

@@ -56,7 +56,7 @@ pub use content::ViewProblem;
 pub use corrections::{CorrectionRow, EventOrigin, PromptRow};
 pub use entries::{EntryQuery, FoundEntry};
 pub use error::{Result, StoreError};
-pub use facts::{CarriedFacts, FactFilter, UnnamedEdit};
+pub use facts::{CarriedFacts, EditedLine, FactFilter};
 pub use files::{other_views, view_file};
 pub use history::Asks;
 pub use lessons::EndedSession;

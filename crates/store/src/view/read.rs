@@ -57,14 +57,12 @@ const SESSION_COLUMNS: &str = "row, id, agent, agent_session_id, project, projec
 /// More sessions than anybody has in the days that count. An import or a fault may leave more.
 const NEWEST_MAX: usize = 500;
 
-/// What a session did since its last prompt.
+/// What a session did since the first prompt that came after the end of a turn. Others may have come before it ended.
 #[derive(Debug)]
 pub struct Turn {
     pub prompted: Timestamp,
     /// The tools that were used, and when.
     pub tools: Vec<(Timestamp, String)>,
-    /// Files that edits were reported of, by this session or by another one in the same folder.
-    pub edited: Vec<String>,
 }
 
 impl Store {
@@ -146,23 +144,26 @@ impl Store {
         Ok(!self.rows(sql, [session.row], |_| Ok(()))?.is_empty())
     }
 
-    /// What happened since the last prompt; `None` if there was none.
+    /// The turn of the last prompt; `None` if there was none.
     pub fn last_turn(&self, session: &SessionRow, now: Timestamp) -> Result<Option<Turn>> {
-        let of_session = params![session.row, now.millis()];
-        let prompted = "SELECT at FROM prompt WHERE session = ?1 AND at <= ?2 ORDER BY at DESC, event DESC LIMIT 1";
-        let Some(prompted) = self.rows(prompted, of_session, |row| time(row, 0))?.pop() else { return Ok(None) };
-        let since = params![session.row, now.millis(), prompted.millis()];
-        let in_folder = params![session.root, now.millis(), prompted.millis()];
+        let sql = "SELECT min(at) FROM prompt WHERE session = ?1 AND at <= ?2 AND event > coalesce(
+                (SELECT max(row) FROM event WHERE session = ?1 AND at <= ?2 AND kind = 'stop' AND row <
+                    (SELECT event FROM prompt WHERE session = ?1 AND at <= ?2 ORDER BY at DESC, event DESC LIMIT 1)), ?3)";
+        let found =
+            self.rows(sql, params![session.row, now.millis(), i64::MIN], |row| row.get::<_, Option<i64>>(0))?.pop();
+        let Some(prompted) = found.flatten().map(Timestamp::from_millis) else { return Ok(None) };
         let tools = "SELECT at, tool FROM event WHERE session = ?1 AND at BETWEEN ?3 AND ?2 AND tool IS NOT NULL
             ORDER BY at, row";
-        let edited = "SELECT path FROM fact INDEXED BY fact_files WHERE session IN
+        let since = params![session.row, now.millis(), prompted.millis()];
+        Ok(Some(Turn { prompted, tools: self.rows(tools, since, |row| Ok((time(row, 0)?, row.get(1)?)))? }))
+    }
+
+    /// The files that sessions in this folder were reported to have edited since then.
+    pub fn edited_since(&self, root: &str, since: Timestamp, now: Timestamp) -> Result<Vec<String>> {
+        let sql = "SELECT path FROM fact INDEXED BY fact_files WHERE session IN
             (SELECT row FROM session WHERE root = ?1 AND last_activity >= ?3) AND kind = 'file'
             AND kind IN ('file', 'read') AND at BETWEEN ?3 AND ?2 AND path IS NOT NULL";
-        Ok(Some(Turn {
-            prompted,
-            tools: self.rows(tools, since, |row| Ok((time(row, 0)?, row.get(1)?)))?,
-            edited: self.rows(edited, in_folder, |row| row.get(0))?,
-        }))
+        self.rows(sql, params![root, now.millis(), since.millis()], |row| row.get(0))
     }
 
     /// Whether a session in this folder is known to have edited the file.

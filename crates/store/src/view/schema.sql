@@ -104,7 +104,7 @@ CREATE TABLE IF NOT EXISTS run (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS run_by_session ON run (session, at);
 
--- What a brief reads of a session, packed (core `brief/digest.rs`). Missing as long as the session goes on.
+-- What a brief reads of a session, packed (`brief/digest.rs` in `recall`). Missing as long as the session goes on.
 CREATE TABLE IF NOT EXISTS digest (
     session INTEGER PRIMARY KEY,
     -- No row of the session is later.
@@ -159,7 +159,7 @@ CREATE TABLE IF NOT EXISTS message (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS message_by_session ON message (session, at);
 
--- What sessions are called, best first by rank (see `Rank` in core): given titles, and the first request.
+-- What sessions are called, best first by rank (see `TitleRank` in `recall`): given titles, and the first request.
 CREATE TABLE IF NOT EXISTS title (
     event INTEGER PRIMARY KEY,
     session INTEGER NOT NULL,
@@ -209,16 +209,15 @@ CREATE TABLE IF NOT EXISTS unindexed (
     session INTEGER PRIMARY KEY
 ) STRICT;
 
--- Edits whose file was not read yet.
-CREATE TABLE IF NOT EXISTS unnamed (
+-- Where edits changed files: the first changed line.
+CREATE TABLE IF NOT EXISTS edited_line (
     event INTEGER PRIMARY KEY,
     session INTEGER NOT NULL,
-    key TEXT NOT NULL,
     at INTEGER NOT NULL,
-    root TEXT NOT NULL,
     path TEXT NOT NULL,
-    lines TEXT NOT NULL
+    line INTEGER NOT NULL
 ) STRICT;
+CREATE INDEX IF NOT EXISTS edited_line_by_session ON edited_line (session, at);
 
 -- Settled facts: by the session's own reference, or by code in the whole project (then with a kind).
 CREATE TABLE IF NOT EXISTS closing (

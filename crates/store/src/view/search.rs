@@ -1,4 +1,4 @@
-//! Finding memories by words. The index says which rows contain which term; core decides what matches best.
+//! Finding memories by words. The index says which rows contain which term; `recall` decides what matches best.
 //! `entries.rs` searches everything else in the same way.
 //!
 //! The index is only asked for the rows of one term, newest first and bounded, so the cost of a search is bounded too.

@@ -4,16 +4,21 @@ use cerberus_recall::brief::digest;
 use cerberus_recall::brief::stopped::{
     self, QUOTES_TOKENS_MAX, Quotable, SESSIONS_MAX, TURNS_READ_MAX, Turn, WorkDone,
 };
-use cerberus_record::id::SessionId;
+use cerberus_record::id::{ProjectId, SessionId};
+use cerberus_record::reading::only_reads;
 use cerberus_record::source::MemorySource;
 use cerberus_record::time::Timestamp;
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::read::time;
+use super::write::json;
 use super::{Result, SessionRow, Store};
 
 /// More sessions are not read, however short.
 const SESSIONS_READ_MAX: usize = 24;
+
+/// Of more commands, the last ones show what a session did.
+const COMMANDS_READ_MAX: usize = 200;
 
 impl Store {
     /// The last turns of the newest of these sessions, in the order in which they happened. `newest` begins with the newest
@@ -22,7 +27,7 @@ impl Store {
     pub fn turns(
         &self,
         newest: &[&SessionRow],
-        part: impl Fn(&SessionRow) -> WorkDone,
+        part: impl Fn(&SessionRow) -> Result<WorkDone>,
         now: Timestamp,
     ) -> Result<Vec<Quotable>> {
         let sql = "SELECT turns FROM digest WHERE session = ?1 AND until <= ?2";
@@ -30,7 +35,7 @@ impl Store {
         let mut found: Vec<Vec<Quotable>> = Vec::new();
         let (mut count, mut tokens, mut idle, mut has_work) = (0, 0, 0, false);
         for session in newest.iter().copied() {
-            let part = part(session);
+            let part = part(session)?;
             let is_enough = count >= SESSIONS_MAX && tokens >= QUOTES_TOKENS_MAX || count + idle >= SESSIONS_READ_MAX;
             if is_enough && (has_work || part != WorkDone::Work) {
                 continue;
@@ -54,6 +59,31 @@ impl Store {
             found.push(turns);
         }
         Ok(stopped::oldest_first(found))
+    }
+
+    /// What the tools of a session did, as far as its commands show: whether one did more than to look at something.
+    pub fn ran(&self, session: &SessionRow, now: Timestamp) -> Result<WorkDone> {
+        let sql = "SELECT text FROM command WHERE session = ?1 AND at <= ?2 ORDER BY at DESC LIMIT ?3";
+        let commands =
+            self.rows(sql, params![session.row, now.millis(), COMMANDS_READ_MAX], |row| row.get::<_, String>(0))?;
+        if commands.iter().any(|command| !only_reads(command)) {
+            return Ok(WorkDone::Work);
+        }
+        let sql = "SELECT 1 FROM event WHERE session = ?1 AND at <= ?2 AND kind = 'tool' LIMIT 1";
+        let has_used = !self.rows(sql, params![session.row, now.millis()], |_| Ok(()))?.is_empty();
+        Ok(if has_used { WorkDone::Talk } else { WorkDone::Idle })
+    }
+
+    /// The session of these projects that ran a command last which did more than to look at something, and when.
+    pub fn last_ran(&self, projects: &[ProjectId], now: Timestamp) -> Result<Option<(SessionId, Timestamp)>> {
+        let projects: Vec<&str> = projects.iter().map(ProjectId::as_str).collect();
+        let sql = "SELECT session.id, command.at, text FROM command JOIN session ON session.row = command.session
+            WHERE project IN (SELECT value FROM json_each(?1)) AND command.at <= ?2 ORDER BY event DESC LIMIT ?3";
+        let found = self.rows(sql, params![json(&projects), now.millis(), COMMANDS_READ_MAX], |row| {
+            Ok((SessionId::new(row.get::<_, String>(0)?), time(row, 1)?, row.get::<_, String>(2)?))
+        })?;
+        let ran = found.into_iter().find(|(_, _, command)| !only_reads(command));
+        Ok(ran.map(|(session, at, _)| (session, at)))
     }
 
     /// The last turns of a session, from its rows.

@@ -39,7 +39,7 @@ impl FoldTransaction<'_> {
         self.run(&named, params![session, first, end])?;
         let kept = format!("DELETE FROM fact WHERE {TURN} AND kind NOT IN ('commit', 'pull_request', 'step')");
         self.run(&kept, params![session, first, end])?;
-        for table in ["closing", "run", "mention", "prompt", "message", "title", "unnamed"] {
+        for table in ["closing", "run", "mention", "prompt", "message", "title", "edited_line"] {
             self.run(&format!("DELETE FROM {table} WHERE {TURN}"), params![session, first, end])?;
         }
         Ok(())

@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 use cerberus_recall::brief::rank::PastPrompt;
 use cerberus_recall::brief::rank::terms::path_like;
 use cerberus_recall::brief::title::{self, Rank};
-use cerberus_recall::extract::symbols::Language;
 use cerberus_recall::extract::{RECORDED_BY_AGENT, extract, scan_reference};
 use cerberus_record::clean::text::clip_front;
 use cerberus_record::echo::{ECHO_MAX, same_words};
-use cerberus_record::event::{Event, NamedSymbols, Record, Severity, StartSource, ToolUse, Touch};
+use cerberus_record::event::{Event, FileTouch, NamedSymbols, Record, Severity, StartSource, ToolUse, Touch};
 use cerberus_record::fact::{ClosedAs, Closing, ClosingTarget, Fact, FactKind};
 use cerberus_record::id::Agent;
 use cerberus_record::kind::EventKind;
+use cerberus_record::language;
 use cerberus_record::map::FastSet;
 use cerberus_record::session::{self, Mark};
 use cerberus_record::time::Timestamp;
@@ -248,7 +248,7 @@ impl<'a> FoldTransaction<'a> {
                 self.command(source, record, used, &extracted)?;
                 // A transcript and another device describe files as they were; the files on disk may differ now.
                 if !record.imported && record.origin.is_none() {
-                    self.unnamed(source, record, used)?;
+                    self.edited_line(source, used)?;
                 }
             }
             Event::Title { text, is_users } => {
@@ -353,11 +353,8 @@ impl<'a> FoldTransaction<'a> {
         Ok(())
     }
 
-    /// Names read from the file replace those found by scanning the edit.
+    /// Earlier versions read names from the file. They replace those found by scanning the edit.
     fn named(&self, source: &RowSource, named: &NamedSymbols) -> Result<()> {
-        for key in &named.edits {
-            self.run("DELETE FROM unnamed WHERE session = ?1 AND key = ?2", params![source.session, &**key])?;
-        }
         if !named.names.is_empty() {
             self.drop_digest(source.session)?;
             let sql = "DELETE FROM fact WHERE session = ?1 AND at <= ?2 AND reference = ?3";
@@ -366,13 +363,17 @@ impl<'a> FoldTransaction<'a> {
         Ok(())
     }
 
-    /// Remembers an edit whose definitions are still to be named.
-    fn unnamed(&self, source: &RowSource, record: &Record, used: &ToolUse) -> Result<()> {
-        let edited = used.files.iter().find(|touched| touched.how == Touch::Edited);
-        let Some(touched) = edited.filter(|touched| Language::of_path(&touched.path).is_some()) else { return Ok(()) };
-        let sql = "INSERT OR IGNORE INTO unnamed VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-        let (at, root, lines) = (source.at.millis(), &*record.location.root, json(&touched.lines));
-        self.run(sql, params![source.event, source.session, &*record.key, at, root, &*touched.path, lines])?;
+    /// Where an edit changed a file. A file that was written whole has no such line.
+    fn edited_line(&self, source: &RowSource, used: &ToolUse) -> Result<()> {
+        let Some(touched) = used.files.iter().find(|touched| touched.how == Touch::Edited) else { return Ok(()) };
+        let Some((line, _)) = touched.lines.first().filter(|lines| **lines != FileTouch::SOMEWHERE) else {
+            return Ok(());
+        };
+        if language::of_path(&touched.path).is_some() {
+            let sql = "INSERT OR IGNORE INTO edited_line VALUES (?1, ?2, ?3, ?4, ?5)";
+            let edited = params![source.event, source.session, source.at.millis(), &*touched.path, line];
+            self.run(sql, edited)?;
+        }
         Ok(())
     }
 

@@ -4,15 +4,14 @@
 //! cannot. Only root may make a namespace: for anybody else, a machine says so and uses this machine's own loopback.
 
 use std::net::{Ipv4Addr, TcpListener};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
-
 use super::delay::Delay;
 use super::{program, run};
+use crate::need;
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
@@ -26,9 +25,12 @@ pub struct Machine {
 impl Machine {
     pub fn new() -> Machine {
         let name = format!("cerberus-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::SeqCst));
-        let made = Command::new(program("ip", &[])).args(["netns", "add", &name]).output().expect("ip starts");
-        if !made.status.success() {
-            let why = String::from_utf8_lossy(&made.stderr).trim().to_string();
+        let made = need::program("ip", &[]).ok_or_else(|| "only Linux has them".to_string()).and_then(|ip| {
+            let made = Command::new(ip).args(["netns", "add", &name]).output().expect("ip starts");
+            let why = || String::from_utf8_lossy(&made.stderr).trim().to_string();
+            if made.status.success() { Ok(()) } else { Err(why()) }
+        });
+        if let Err(why) = made {
             eprintln!(
                 "no network namespace, tested over plain loopback instead (`sudo dev/test` tests with one): {why}"
             );
@@ -50,7 +52,7 @@ impl Machine {
         let namespace = std::fs::File::open(format!("/run/netns/{name}")).expect("the namespace is there");
         // A socket belongs to the namespace of the thread that makes it.
         let bind = move || {
-            move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network)).expect("root may enter it");
+            enter(namespace.as_fd());
             TcpListener::bind((Ipv4Addr::LOCALHOST, port)).expect("nothing else listens there")
         };
         let listener = std::thread::spawn(bind).join().expect("the listener is there");
@@ -69,6 +71,18 @@ impl Machine {
     pub fn connections(&self) -> u64 {
         self.doors.iter().map(Delay::connections).sum()
     }
+}
+
+/// Moves this thread into a network namespace.
+#[cfg(target_os = "linux")]
+fn enter(namespace: BorrowedFd) {
+    use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+    move_into_link_name_space(namespace, Some(LinkNameSpaceType::Network)).expect("root may enter it");
+}
+
+#[cfg(not(target_os = "linux"))]
+fn enter(_namespace: BorrowedFd) {
+    unreachable!("no machine has a namespace here");
 }
 
 impl Default for Machine {

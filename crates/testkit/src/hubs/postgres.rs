@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use cerberus_sync::transport::postgres::HUB_SQL;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
@@ -17,6 +16,8 @@ use crate::process::{LIMIT, Running, wait_until};
 /// Of every role. Nothing outside the test can reach the server.
 const PASSWORD: &str = "p%ss:w/rd";
 const PASSWORD_ENCODED: &str = "p%25ss%3Aw%2Frd";
+
+const HUB_SQL: &str = include_str!("../../../sync/src/transport/postgres/hub.sql");
 
 /// PostgreSQL refuses to run as root, and another user needs a shared folder.
 const USER: &str = "postgres";

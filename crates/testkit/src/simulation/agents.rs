@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use cerberus_checks::enforce::CheckCapability;
-use cerberus_loop::run::erase::LoopCapability;
 use cerberus_record::check::{CheckChange, CheckLevel};
 use cerberus_record::clean::text::Clean;
 use cerberus_store::capability::Capabilities;
@@ -11,8 +10,8 @@ use serde_json::{Value, json};
 
 use super::random::Random;
 
-/// Sync is driven by the simulation itself.
-pub const CAPABILITIES: Capabilities<'static> = &[&CheckCapability, &LoopCapability];
+/// No step of the simulation is a loop or an exchange.
+pub const CAPABILITIES: Capabilities<'static> = &[&CheckCapability];
 
 pub const AGENTS: [&str; 3] = ["claude-code", "codex", "gemini"];
 

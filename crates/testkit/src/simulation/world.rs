@@ -345,7 +345,8 @@ impl World {
             return "no memory to forget".to_string();
         }
         let one = self.random.pick(&all).clone();
-        forget::memories(&self.home, &self.clock(), &mut store, std::slice::from_ref(&one)).expect("forgetting");
+        forget::memories(&self.home, &self.clock(), &mut store, std::slice::from_ref(&one), CAPABILITIES)
+            .expect("forgetting");
         format!("memory {} is forgotten", one.id)
     }
 

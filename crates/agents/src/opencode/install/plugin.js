@@ -19,8 +19,8 @@ const TEXT_CHARS_MAX = 200_000 // limit for each text that is sent
 const REPLY_CHARS_MAX = 100_000
 const SESSIONS_MAX = 500
 
-// `opencode run`: a program sends the prompts.
-const IS_HEADLESS = process.argv[2] === "run"
+// `opencode run`, with options before or behind it: a program sends the prompts.
+const IS_HEADLESS = process.argv.slice(2).includes("run")
 
 // opencode asks the model for titles and summaries through the same hook, without saying so. Only the system prompt of
 // these agents tells such a request from one of the session.

@@ -46,7 +46,7 @@ commands! {
 impl CheckArgs {
     pub fn run(self, context: &Context) -> Result<()> {
         // Whatever is asked for, hooks read a whole file afterwards.
-        enforce::compile(&context.home, &context.clock, &context.store()?)?;
+        enforce::compile(&context.home, &context.store()?)?;
         self.command.run(context)
     }
 }
@@ -409,7 +409,7 @@ impl CheckAllowOnceArgs {
 /// Brings what hooks enforce in line with the memories, after those may have changed.
 pub fn follow_memories(context: &Context) -> Result<()> {
     let store = context.view()?;
-    enforce::compile(&context.home, &context.clock, &store)?;
+    enforce::compile(&context.home, &store)?;
     if !wire::is_enforcing(context) {
         wire::rewire(context)?;
     }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{arguments, found};
+use crate::capabilities;
 use crate::context::{Context, only_the_user};
 use crate::failure::Result;
 use crate::render;
@@ -93,6 +94,6 @@ fn forget(context: &Context, rows: &[MemoryRow], by_agent: bool) -> Result<Forgo
     if by_agent && !rows.iter().all(is_agents) {
         return Err(only_the_user("forget these memories", &format!("cerberus memory forget {}", ids.join(" "))));
     }
-    forget::memories(&context.home, &context.clock, &mut context.store()?, rows)?;
+    forget::memories(&context.home, &context.clock, &mut context.store()?, rows, capabilities::ALL)?;
     Ok(ForgottenMemories { forgotten: ids })
 }

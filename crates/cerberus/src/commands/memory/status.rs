@@ -3,8 +3,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use cerberus_recall::brief::KnownFact;
 use cerberus_recall::brief::failing::{self, SessionRun};
-use cerberus_recall::extract::symbols::Language;
 use cerberus_record::fact::FactKind;
+use cerberus_record::language;
 use cerberus_record::runs::RunLedger;
 use cerberus_record::session::IDLE_AFTER;
 use cerberus_record::time::Timestamp;
@@ -133,8 +133,8 @@ fn session_json(store: &Store, session: &SessionRow, now: Timestamp) -> Result<V
 fn language(facts: &[KnownFact]) -> Option<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for known in facts.iter().filter(|known| known.fact.kind == FactKind::File) {
-        if let Some(language) = known.fact.path.as_deref().and_then(Language::of_path) {
-            *counts.entry(language.name()).or_default() += 1;
+        if let Some(language) = known.fact.path.as_deref().and_then(language::of_path) {
+            *counts.entry(language).or_default() += 1;
         }
     }
     counts.into_iter().max_by_key(|(_, count)| *count).map(|(name, _)| name.to_string())

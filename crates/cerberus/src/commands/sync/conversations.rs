@@ -42,7 +42,7 @@ pub(super) fn send(
         let named = |one: &&Conversation| one.agent.name() == offer.agent && one.session == offer.session;
         let Some(one) = kept.iter().find(named) else { return Ok(()) };
         let root = in_json(&one.root);
-        let read = archive::lines(&context.home, one, 0, &mut |line| take(&placeless(line, &root)));
+        let read = archive::lines(&context.home, one, &mut |line| take(&placeless(line, &root)));
         read.map_err(io::Error::other)
     };
     let begun = Instant::now();

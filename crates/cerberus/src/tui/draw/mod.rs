@@ -181,7 +181,7 @@ fn text(title: &str, lines: &[String], scroll: usize, columns: usize) -> Vec<Scr
 const HELP_COLUMN: usize = 17;
 
 fn help(state: &ScreenState, columns: usize) -> Vec<ScreenRow> {
-    let (done, bad, other) = signs(state);
+    let (done, bad, _) = signs(state);
     let keys = [
         ("1 2 3 4, Tab", "log, told, review, loops"),
         ("↑ ↓, j k", "move; PageUp, PageDown, Home and End too"),
@@ -197,13 +197,8 @@ fn help(state: &ScreenState, columns: usize) -> Vec<ScreenRow> {
         ("q, Ctrl-C", "quit; Ctrl-Z suspends"),
     ];
     let (live, open) = if state.is_utf8 { ("●", "◌") } else { ("*", "o") };
-    let signs = [
-        (live, "active"),
-        (done, "ended, or used"),
-        (bad, "crashed, failing or broken"),
-        (open, "recovered or archived"),
-        (other, "not seen to be used"),
-    ];
+    let signs =
+        [(live, "active"), (done, "ended"), (bad, "crashed, failing or broken"), (open, "recovered or archived")];
     let mut rows: Vec<ScreenRow> = Vec::new();
     for (heading, meanings) in [(" Keys", &keys[..]), (" Signs", &signs[..])] {
         rows.push(Line::of(Style::Heading, heading).into());

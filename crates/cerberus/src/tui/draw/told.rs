@@ -1,6 +1,6 @@
-//! What a session was told: each line in the words that the model got, whether it was used, and why it was told.
+//! What a session was told: each line in the words that the model got, and why it was told.
 
-use cerberus_recall::brief::usage::{EarlierWork, LineUse};
+use cerberus_recall::brief::usage::EarlierWork;
 use cerberus_record::fact::FactKind;
 use cerberus_store::browse::page::ToldLine;
 use cerberus_store::browse::told::ToldText;
@@ -28,10 +28,7 @@ pub fn rows(state: &ScreenState, screen: &Screen, room: usize) -> Vec<ScreenRow>
     let title = about.add(Style::Strong, listed.title.clone()).cut(screen.columns.saturating_sub(place.len() + 2));
     let mut rows: Vec<ScreenRow> = vec![title.pad(screen.columns - place.len() - 1).faint(place).into()];
     let Some(loaded) = state.page() else { return rows };
-    let (used, seen) = loaded.page.told_uses();
-    let all = count(loaded.page.told.len(), "line");
-    let lines = if seen == 0 { all } else { format!("{all}, {used} of {seen} that can be checked used") };
-    rows.push(titled_rule(&lines, screen.columns).into());
+    rows.push(titled_rule(&count(loaded.page.told.len(), "line"), screen.columns).into());
     let mut end: Vec<ScreenRow> = Vec::new();
     if room >= DETAIL_ROOM && !state.data.usage.is_empty() {
         end.push(titled_rule("all projects", screen.columns).into());
@@ -81,15 +78,12 @@ fn text_of(loaded: &LoadedSession, at: usize) -> (String, Style) {
     text.map_or_else(|| (String::new(), Style::Faint), told_words)
 }
 
-/// What came of a line, in words.
+/// What became of a line, in words; empty if nothing is known.
 fn outcome(line: &ToldLine, text: Option<&ToldText>) -> &'static str {
     match line {
         _ if text == Some(&ToldText::Forgotten) => "forgotten since",
         line if line.is_broken => "you had to say it again in this session",
-        line if line.memory.is_some() => "a rule: nobody can see whether it was followed",
-        ToldLine { came_of_it: LineUse::Used, .. } => "used in this session",
-        ToldLine { came_of_it: LineUse::NotUsed, .. } => "not seen to be used",
-        _ => "nobody can see whether it was used",
+        _ => "",
     }
 }
 
@@ -132,7 +126,10 @@ fn beside(state: &ScreenState, screen: &Screen, room: usize) -> Vec<Line> {
         below.text("because", &why);
     }
     let text = loaded.texts.as_ref().and_then(|texts| texts.get(state.line_at));
-    below.text("then", outcome(line, text));
+    let outcome = outcome(line, text);
+    if !outcome.is_empty() {
+        below.text("then", outcome);
+    }
     let below = below.finish(room);
     lines.truncate(room.saturating_sub(below.len() + 1));
     lines.push(Line::new());

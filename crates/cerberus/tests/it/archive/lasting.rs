@@ -57,7 +57,7 @@ fn a_transcript_is_read_in_less_memory_than_it_has() {
 }
 
 fn damage(env: &TestEnv, how: &str) {
-    let index = env.home().join("archive/index-2.db");
+    let index = env.home().join("archive/index-3.db");
     match how {
         "lost" => fs::remove_file(&index).unwrap(),
         "no database" => fs::write(&index, "no database at all, and long enough to be read as one").unwrap(),
@@ -68,7 +68,7 @@ fn damage(env: &TestEnv, how: &str) {
         }
     }
     for ending in ["-wal", "-shm"] {
-        let _ = fs::remove_file(env.home().join(format!("archive/index-2.db{ending}")));
+        let _ = fs::remove_file(env.home().join(format!("archive/index-3.db{ending}")));
     }
 }
 

@@ -340,7 +340,7 @@ fn an_import_leaves_nothing_that_is_too_old() {
     let mut env = env();
     fs::create_dir_all(env.home()).unwrap();
     fs::write(env.home().join("config.toml"), "[archive]\nretention = \"30d\"\n").unwrap();
-    env.set_now(Some("2026-03-21T10:00:00Z"));
+    env.set_now(None);
     Written::new(&env, "session-two").prompt("09:00:00", "Tune the harpsichord").said("09:00:05", "It is.").import();
     assert_eq!(env.json(&["status"])["archive"]["conversations"], 0);
     assert_eq!(env.sessions().len(), 1);

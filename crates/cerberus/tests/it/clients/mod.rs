@@ -6,9 +6,11 @@
 mod checks;
 mod claude_code;
 mod codex;
+#[cfg(feature = "loop")]
 mod loops;
 mod matrix;
 mod moments;
+#[cfg(feature = "loop")]
 mod night;
 mod resume;
 mod story;

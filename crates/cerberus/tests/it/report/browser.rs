@@ -9,7 +9,7 @@ use std::process::{Child, Stdio};
 use cerberus_testkit::env::TestEnv;
 use serde_json::{Value, json};
 
-use super::{SECTIONS, made};
+use super::{SECTIONS, looped, made};
 use crate::env;
 
 const CHROMIUM: &str = "/usr/bin/chromium";
@@ -124,7 +124,7 @@ fn a_browser_renders_every_section_and_loads_nothing() {
     made::import(&env, 140, 170);
     made::crashed(&mut env);
     made::told(&env);
-    made::looped(&env);
+    looped::looped(&env);
     let file = env.root().join("report.html");
     env.ok(&["report", "-o", file.to_str().unwrap()]);
     browser.resize(1200);

@@ -1,6 +1,9 @@
 //! The report: one file that shows everything it should, nothing that is private, and loads nothing.
 
+#[cfg(feature = "loop")]
 mod browser;
+#[cfg(feature = "loop")]
+mod looped;
 mod made;
 
 use std::fs;
@@ -27,13 +30,14 @@ fn section<'a>(page: &'a str, id: &str) -> &'a str {
     &page[start..start + length]
 }
 
+#[cfg(feature = "loop")]
 #[test]
 fn every_section_shows_what_happened() {
     let mut env = env();
     made::import(&env, 30, 100);
     made::crashed(&mut env);
     made::told(&env);
-    made::looped(&env);
+    looped::looped(&env);
     let page = report(&env, &[]);
     for (id, parts) in [
         ("when", &["Sessions by day", "class=\"l4\"", "Nov", "As a table", "class=\"crash\" d=\"M3"][..]),

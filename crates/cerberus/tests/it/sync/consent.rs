@@ -189,7 +189,12 @@ fn an_opt_out_that_somebody_committed_withdraws_nothing_until_the_user_confirms_
     assert!(status.lines().any(|line| line.contains("hydra") && line.contains(".nocerberus")), "{status}");
     a.ok(&["sync"]);
     assert!(a.brief().contains("decided by b before"), "{}", a.brief());
-    b.ok(&["pause", "--project"]);
+    // A pause of everything does not confirm it.
+    b.ok(&["pause", "--for", "1h"]);
+    assert!(!b.ok(&["sync"]).contains("no longer shared"));
+    b.ok(&["unpause"]);
+    b.ok(&["pause", "--project", "--for", "1h"]);
+    b.ok(&["unpause"]);
     assert!(b.ok(&["sync"]).contains("hydra is no longer shared with your own devices"));
     a.ok(&["sync"]);
     assert!(!a.brief().contains("decided by b before"), "{}", a.brief());

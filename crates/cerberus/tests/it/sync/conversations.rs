@@ -189,7 +189,7 @@ fn what_one_device_forgets_leaves_the_archive_of_the_other() {
         a.ok(&[&["forget", "--yes"], request].concat());
         a.ok(&["sync"]);
         // It is made anew by the process that has locked the archive.
-        fs::remove_file(b.home().join("archive/index-2.db")).unwrap();
+        fs::remove_file(b.home().join("archive/index-3.db")).unwrap();
         b.ok(&["sync"]);
         for words in gone {
             assert!(!full(SESSION).contains(words), "{request:?} {words}: {}", full(SESSION));

@@ -15,6 +15,7 @@ use cerberus_testkit::env::TestEnv;
 use cerberus_testkit::harness::Dice;
 use cerberus_testkit::hubs::git::Repositories;
 use cerberus_testkit::process::wait_until;
+use cerberus_testkit::processes::command_lines;
 use serde_json::{Value, json};
 
 use super::interleave::record_at;
@@ -176,9 +177,7 @@ fn what_a_killed_exchange_stored_is_replaced_when_the_stream_begins_again() {
 
 /// Every process whose command line names this.
 fn processes_naming(text: &str) -> Vec<String> {
-    let lines =
-        fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
-    lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " ")).filter(|line| line.contains(text)).collect()
+    command_lines().into_iter().filter(|line| line.contains(text)).collect()
 }
 
 /// From now on, the hub of this home accepts connections and says nothing.

@@ -103,6 +103,7 @@ fn what_a_teammate_sends_has_a_limit() {
 }
 
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "only Linux limits the memory of a process")]
 fn memory_does_not_grow_with_what_is_sent() {
     let (hub, a, b) = pair();
     // Three hundred megabytes of text that take two on the hub.

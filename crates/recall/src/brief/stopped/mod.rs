@@ -11,8 +11,11 @@ mod open;
 mod quotable;
 mod sentences;
 
+use std::borrow::Cow;
+
 use cerberus_record::clean::text;
 use cerberus_record::fact::FactKind;
+use cerberus_record::id::SessionId;
 use cerberus_record::ours::without_ours;
 use cerberus_record::time::Timestamp;
 use cerberus_text::{outline, tokens};
@@ -68,15 +71,21 @@ pub fn oldest_first(mut sessions: Vec<Vec<Quotable>>) -> Vec<Quotable> {
 /// What other lines of the brief tell already.
 #[derive(Debug, Default)]
 pub struct ToldElsewhere<'a> {
-    /// Requests that were cut off.
-    pub interrupted: Vec<&'a str>,
+    /// Requests that were cut off, as they are told, with their session.
+    pub interrupted: Vec<(Option<&'a SessionId>, Cow<'a, str>)>,
     /// What is open.
     pub open: Vec<&'a str>,
 }
 
 impl ToldElsewhere<'_> {
-    fn has_request(&self, turn: &Quotable) -> bool {
-        self.interrupted.iter().any(|text| text.contains(&turn.beginning))
+    /// Whether a line about a request that was cut off has this sentence of it.
+    fn has_request(&self, turn: &Quotable, sentence: &str) -> bool {
+        self.interrupted.iter().any(|(session, text)| {
+            let is_it = *session == Some(&turn.session) || text.contains(&turn.beginning);
+            let (told, words) = (sentences::words(text), sentences::words(sentence));
+            is_it
+                && if words.is_empty() { text.contains(sentence) } else { words.iter().all(|word| told.contains(word)) }
+        })
     }
 }
 
@@ -91,13 +100,14 @@ pub fn items(
 ) -> Vec<BriefLine> {
     let mut found = candidates(turns);
     let last = found.last().map_or(0, |candidate| candidate.turn);
+    leave_out_interrupted(turns, &mut found, told, dropped);
     let mut items = open_items(turns, &mut found, &told.open);
     let question = question(turns, last, now);
     dropped.extend(questions_left_out(turns, question.as_ref()));
     items.extend(question);
     let used: usize = items.iter().map(|item| item.tokens).sum();
     let chosen = choose(&found, &WEIGHTS, budget_tokens.min(QUOTES_TOKENS_MAX).saturating_sub(used));
-    for (index, turn) in turns.iter().enumerate().rev() {
+    for index in (0..turns.len()).rev() {
         let mut has_request = false;
         for is_reply in [false, true] {
             let of_line = |at: &usize| found[*at].turn == index && found[*at].is_reply == is_reply;
@@ -106,19 +116,31 @@ pub fn items(
             let joined = |places: &[usize]| {
                 join(places.iter().map(|at| (found[*at].heading.as_str(), found[*at].text.as_str())))
             };
-            let is_told = is_reply || !told.has_request(turn);
-            if !quoted.is_empty() && is_told {
+            if !quoted.is_empty() {
                 // A reply stands below its request, which has the age of both.
                 let now = (!has_request).then_some(now);
                 items.push(item(turns, index, last, is_reply, &joined(&quoted), now));
                 has_request = true;
             }
-            if !left_out.is_empty() && is_told {
+            if !left_out.is_empty() {
                 dropped.push(not_quoted(is_reply, &joined(&left_out), "says less than what is quoted, or nothing new"));
             }
         }
     }
     items
+}
+
+/// Takes out of `found` what a line about a request that was cut off tells already.
+fn leave_out_interrupted(
+    turns: &[Quotable],
+    found: &mut Vec<CandidateSentence>,
+    told: &ToldElsewhere,
+    dropped: &mut Vec<DroppedLine>,
+) {
+    let is_told = |one: &mut CandidateSentence| !one.is_reply && told.has_request(&turns[one.turn], &one.text);
+    for one in found.extract_if(.., is_told) {
+        dropped.push(not_quoted(false, &one.text, "told as interrupted"));
+    }
 }
 
 /// What was not quoted is shown by how it begins.

@@ -59,11 +59,11 @@ impl Quotable {
 }
 
 /// What a session did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WorkDone {
     /// Nothing but a short question and its answer.
     Idle,
-    /// It talked, and maybe read.
+    /// It talked, and maybe looked at something.
     #[default]
     Talk,
     /// It edited, ran or decided something.

@@ -1,12 +1,12 @@
 //! Splits a message into the sentences that can be quoted: no code, no markup. A heading is kept with its list, because
 //! what stands below `Next steps` is not done.
 
-use cerberus_record::clean::text::{clause, line};
+use cerberus_record::clean::text::{excerpt, line};
 use cerberus_record::id::fnv1a;
 use cerberus_text::{outline, tokens};
 use serde::{Deserialize, Serialize};
 
-/// Longer sentences end at a clause.
+/// Longer sentences end at a clause, or at a word if no clause ends.
 pub(super) const SENTENCE_CHARS_MAX: usize = 240;
 /// Anything shorter says nothing on its own.
 const SENTENCE_CHARS_MIN: usize = 4;
@@ -54,7 +54,7 @@ pub(super) fn sentences(text: &str) -> Vec<Sentence> {
             let sentence = sentence.strip_prefix("- ").or_else(|| sentence.strip_prefix("– ")).unwrap_or(sentence);
             let names = names(sentence);
             let text = line(&sentence.replace('`', ""), SENTENCE_READ_MAX);
-            let Some(text) = clause(&text, SENTENCE_CHARS_MAX) else { continue };
+            let Some(text) = excerpt(&text, SENTENCE_CHARS_MAX) else { continue };
             if text.chars().count() >= SENTENCE_CHARS_MIN && text.contains(char::is_alphanumeric) {
                 found.push(Sentence {
                     tokens: tokens::line(&text),
@@ -192,6 +192,9 @@ mod tests {
         assert_eq!(texts("終わりました。次はテストです。"), ["終わりました。", "次はテストです。"]);
         assert_eq!(texts("version 1.2.3 is out"), ["version 1.2.3 is out"]);
         assert_eq!(texts(&"longer".repeat(100)), [""; 0]);
+        let dictated = "so please take the parser and make it read the whole file at once ".repeat(5);
+        let [told] = &texts(&dictated)[..] else { panic!("{:?}", texts(&dictated)) };
+        assert!(told.starts_with("so please take") && told.ends_with(" make it…"), "{told}");
     }
 
     #[test]

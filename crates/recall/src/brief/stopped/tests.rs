@@ -71,10 +71,21 @@ fn what_repeats_a_quote_gives_way_to_something_new() {
 #[test]
 fn another_line_may_tell_the_request() {
     let turns = [turn("a", 0, "Wait for it", "")];
-    let interrupted = ToldElsewhere { interrupted: vec!["Wait for it; Bash: sleep"], ..ToldElsewhere::default() };
-    assert_eq!(items(&turns, turns[0].at, 400, &interrupted, &mut Vec::new()), []);
+    let beside = |turns: &[Quotable], text: &'static str, dropped: &mut Vec<DroppedLine>| -> Vec<String> {
+        let told =
+            ToldElsewhere { interrupted: vec![(Some(&turns[0].session), text.into())], ..ToldElsewhere::default() };
+        items(turns, turns[0].at, 400, &told, dropped).into_iter().map(|item| item.code).collect()
+    };
+    let mut dropped = Vec::new();
+    assert_eq!(beside(&turns, "Wait for it; Bash: sleep", &mut dropped), [""; 0]);
+    assert_eq!(dropped[0].code, "asked:Wait for it");
     assert_eq!(told(&turns, 400), ["last:Wait for it"]);
     assert_eq!(told(&[], 400), [""; 0]);
+    let longer = [turn("a", 0, "Wait for it. Then write the report about the whole week.", "")];
+    assert_eq!(
+        beside(&longer, "Wait for it. Then write…", &mut dropped),
+        ["last:Then write the report about the whole week."]
+    );
 }
 
 #[test]
@@ -226,4 +237,23 @@ fn short_turns_reach_further_back() {
     let long = "Some words that fill the middle of it all, and more. ".repeat(40);
     let turns: Vec<Quotable> = (0..20).map(|at| turn("a", at, "Go on", &long)).collect();
     assert_eq!(last_turns(turns).len(), TURNS_MAX);
+}
+
+#[test]
+fn a_reminder_keeps_its_budget_whatever_files_are_called() {
+    use super::super::rank::{RankedFile, Trace};
+    use super::super::{BUDGET_TOKENS_RANGE, EndRoom, Likely, remind};
+    let named = |number: usize| RankedFile {
+        path: format!("src/{}/{number}.rs", "ein-ziemlich-langer-Name/".repeat(12)),
+        score: 1.0,
+        trace: Trace::default(),
+    };
+    let likely = Likely { files: (0..10).map(named).collect(), ..Likely::default() };
+    let last = turn("a", 0, "Add a limiter to the proxy", "Done: the limiter is in limiter.rs.");
+    for (budget_tokens, chars_max) in [(*BUDGET_TOKENS_RANGE.start(), 9_000), (1_500, 700), (40, 9_000)] {
+        let room = EndRoom { budget_tokens, chars_max, now: Timestamp::from_millis(30 * 86_400_000) };
+        let brief = remind("hydra", &last, &likely, &[], &room);
+        assert!(brief.tokens <= budget_tokens && brief.text.chars().count() <= chars_max, "{}", brief.text);
+        assert!(brief.text.contains("last:Add a limiter") && !brief.dropped.is_empty(), "{}", brief.text);
+    }
 }

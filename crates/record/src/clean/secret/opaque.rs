@@ -136,6 +136,19 @@ fn stretch(text: &Text, lowest: usize, from: usize, end: usize) -> (TokenRange, 
     (long_enough.then_some((start, stop)), at.max(stop))
 }
 
+/// Letters that follow each other as in no word: `qwmnrtplkdsa`.
+pub(super) fn is_random_word(word: &[u8]) -> bool {
+    let column = |byte: u8| usize::from(COLUMNS[usize::from(byte)] & COLUMN);
+    let score = |pair: &[u8]| i32::from(FLAT[(column(pair[0]) << 5) | column(pair[1])]);
+    word.len() >= RANDOM_WORD_BYTES
+        && word.iter().all(|&byte| is(byte, ALPHA))
+        && word.windows(2).map(score).sum::<i32>() >= RANDOM_WORD
+}
+
+/// Words have less than nothing.
+const RANDOM_WORD: i32 = 64;
+const RANDOM_WORD_BYTES: usize = 8;
+
 /// The column of each byte in the table of pairs, and whether it is a small letter or a capital.
 const COLUMN: u8 = 31;
 const IS_SMALL: u8 = 32;
@@ -284,7 +297,7 @@ fn is_in_path(text: &Text, start: usize, end: usize) -> bool {
     let before = text.slice(text.scan_back(start, NAME_BYTES, |byte| !ends(byte)), start);
     let is_rooted = matches!(before.first(), Some(b'/' | b'~' | b'.' | b'$'))
         || before.windows(2).any(|part| matches!(part, b"//" | b":\\" | b":/"));
-    let is_folder = |part: &[u8]| !is_random_part(part) && (is_rooted || part.len() >= 3);
+    let is_folder = |part: &[u8]| is_rooted || (!is_random_part(part) && part.len() >= 3);
     if matches!(text.before(start), b'/' | b'\\') {
         let slash = start - 1;
         let word = text.slice(text.run_back(slash, DOTTED, 24), slash);
@@ -308,9 +321,11 @@ fn is_random_part(part: &[u8]) -> bool {
     part.windows(3).any(is_odd) || ends_odd || (has(DIGIT) && has(LOWER) && has(UPPER))
 }
 
-/// Does a name that ends in `id` stand before it: `sessionId: x`, `"item_ids": ["x`, `same id x`?
+/// Does a name that ends in `id` stand before it: `sessionId: x`, `"item_ids": ["x`, `orderid=x`, `same id x`? Without a
+/// sign it must not be a word such as `valid`.
 fn is_id(text: &Text, start: usize) -> bool {
     let end = text.scan_back(start, 16, |byte| !is(byte, ALNUM) && byte != b']');
+    let is_assigned = text.slice(end, start).iter().any(|byte| matches!(byte, b'=' | b':'));
     let name = text.slice(text.run_back(end, URL64, 32), end);
     let name = name.strip_suffix(b"s").or(name.strip_suffix(b"S")).unwrap_or(name);
     let Some((rest, id)) = name.split_last_chunk::<2>() else { return false };
@@ -320,7 +335,7 @@ fn is_id(text: &Text, start: usize) -> bool {
         [&b"uu"[..], b"gu"].iter().any(|word| rest.len() >= 2 && rest[rest.len() - 2..].eq_ignore_ascii_case(word));
     let holds = |part: &[u8]| rest.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part));
     id.eq_ignore_ascii_case(b"id")
-        && (begins || is_upper || is_known)
+        && (begins || is_upper || is_known || is_assigned)
         && ![&b"secret"[..], b"token"].iter().any(|part| holds(part))
 }
 

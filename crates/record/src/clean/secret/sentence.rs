@@ -5,6 +5,7 @@ use super::Cut;
 use super::announced::RequiredLook;
 use super::grid;
 use super::key::{PASSWORD, announces};
+use super::opaque::is_random_word;
 use super::places::{USERS, links};
 use super::said::{
     ARTICLES, ENGLISH, FAR_LINKS, FILLERS, GIVEN, NETWORKS, OWNERS, PURPOSES, QUOTATION_MARKS, SENTENCE_GOES_ON, TOLD,
@@ -280,7 +281,7 @@ pub(super) fn alone_as(text: &Text, at: usize, end: usize, said: AnnouncedValue)
         begins && (is_joined || has(DIGIT) || text.at(end) == b'\t') && ends_line(text, cut.end)
     };
     // A plain word beside `token` or `API key` is what the sentence is about.
-    let is_judged = said.name == PASSWORD.name || has(DIGIT);
+    let is_judged = said.name == PASSWORD.name || has(DIGIT) || is_random_word(bytes);
     let fits = tells || is_other || is_given || (is_heading && ends_line(text, cut.end)) || is_setting();
     (is_judged && fits && (from > end || has(DIGIT))).then_some(cut)
 }
@@ -335,7 +336,7 @@ pub(super) enum Ends {
     Sentence,
 }
 
-/// The secret at `from`: one word, or quoted. A plain word must end its sentence, and not be one that sentences have.
+/// The secret at `from`: one word, or quoted. A plain word must end its sentence or look random, and be none of its words.
 pub(super) fn secret(text: &Text, from: usize, said: AnnouncedValue) -> Option<Cut> {
     said_word(text, from, said, if said.name == SEED_SAID.name { Ends::Anywhere } else { Ends::Sentence })
 }
@@ -370,21 +371,20 @@ pub(super) fn said_word(text: &Text, from: usize, said: AnnouncedValue, ends: En
     let bytes = text.slice(value.start, value.end);
     let seen = bytes.iter().fold(0, |seen, &byte| seen | SEEN[usize::from(byte)]);
     let has_digit = seen & SEEN_DIGIT != 0;
-    let is_number = seen == SEEN_DIGIT;
-    let has_mark = seen & SEEN_MARK != 0;
     // `CharField(max_length=128)` is a call.
     let is_invoked = || bytes.windows(2).any(|pair| is(pair[0], WORD) && pair[1] == b'(');
     let is_code = seen & SEEN_CALL != 0 && (!has_digit || said.name != PASSWORD.name || is_invoked());
-    let fits = match (has_digit || (has_mark && is_quoted), said.name == PASSWORD.name) {
+    let fits = match (has_digit || (seen & SEEN_MARK != 0 && is_quoted), said.name == PASSWORD.name) {
         _ if bytes.len() < said.least_bytes || is_code || is_ordinary(bytes) => false,
-        (true, true) => is_number || value::is_secret(bytes, RequiredLook::Password, value.written),
+        (true, true) => seen == SEEN_DIGIT || value::is_secret(bytes, RequiredLook::Password, value.written),
         (true, false) => {
             bytes.iter().any(|&byte| is(byte, ALPHA)) && value::is_secret(bytes, RequiredLook::Password, value.written)
         }
         (false, _) => {
-            // No word of a sentence is joined from so many.
-            let is_joined = bytes.len() >= 16 && bytes.iter().filter(|&&byte| matches!(byte, b'-' | b'_')).count() > 1;
-            let is_end = is_quoted || is_joined || ends == Ends::Anywhere || ends_sentence(text, value.end);
+            // No word of a sentence is joined from so many, or has such letters.
+            let joints = bytes.iter().filter(|&&byte| matches!(byte, b'-' | b'_')).count();
+            let is_odd = (bytes.len() >= 16 && joints > 1) || is_random_word(bytes);
+            let is_end = is_quoted || is_odd || ends == Ends::Anywhere || ends_sentence(text, value.end);
             let is_words = is_quoted && value::is_phrase(bytes);
             bytes.len() >= said.word_bytes && is_end && (is_words || is_plain_secret(bytes, value.written))
         }

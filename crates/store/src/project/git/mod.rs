@@ -29,6 +29,13 @@ const PAST_TIME_MAX: Duration = Duration::from_secs(1);
 /// Limit for files of branch names and packed references. A larger one is not searched.
 const REFERENCES_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
+/// Limit for the end of a reflog, and how many moves of HEAD a turn makes at most.
+const REFLOG_BYTES_MAX: u64 = 16 * 1024;
+const MOVES_MAX: usize = 50;
+
+/// How far back a pull request is looked for that was merged.
+const SUBJECTS_MAX: usize = 300;
+
 /// Limit for the first line of a reflog.
 const LOG_LINE_BYTES_MAX: u64 = 4 * 1024;
 
@@ -70,6 +77,82 @@ pub fn log(located: &Located) -> Option<String> {
     let count = COMMITS_MAX.to_string();
     let args = ["log", "-n", &count, "--format=%x01%ct %H", "--name-status", "-z", "-M", "--no-show-signature"];
     run(located, &[args.as_slice(), &["--no-ext-diff", "--no-textconv", "--no-color", "HEAD"]].concat())
+}
+
+/// The files of the commits that were made here within this time, as the reflog of HEAD tells. What came with a merge or
+/// from another repository is not among them.
+pub fn committed(located: &Located, from: Timestamp, until: Timestamp) -> Vec<String> {
+    let log = moves(located);
+    let (from, until) = (from.millis() / 1_000, until.millis() / 1_000);
+    let is_made = |one: &HeadMove| is_commit_made(one.what) && (from..=until).contains(&one.secs);
+    let made: Vec<&str> = head_moves(&log).take(MOVES_MAX).filter(is_made).map(|one| one.commit).collect();
+    if made.is_empty() {
+        return Vec::new();
+    }
+    let args = ["log", "--no-walk", "--format=", "--name-only", "-z", "--no-renames", "--no-show-signature"];
+    let printed = run(located, &[args.as_slice(), &["--no-ext-diff", "--no-textconv", "--no-color"], &made].concat());
+    let printed = printed.unwrap_or_default();
+    let mut files: Vec<String> = printed.split(['\0', '\n']).map(str::to_string).collect();
+    files.retain(|path| !path.is_empty());
+    files.sort_unstable();
+    files.dedup();
+    files
+}
+
+/// Whether HEAD moved since then other than by a commit: `Some` with the branch that it left first, if that is known.
+pub fn left_since(located: &Located, since: Timestamp) -> Option<Option<String>> {
+    let log = moves(located);
+    let is_later = |one: &HeadMove| one.secs > since.millis() / 1_000;
+    let first = head_moves(&log).take_while(is_later).filter(|one| !is_commit_made(one.what)).last()?;
+    let from = first.what.strip_prefix("checkout: moving from ").and_then(|words| words.split_once(" to "));
+    Some(from.map(|(branch, _)| branch.to_string()))
+}
+
+/// The end of the reflog of HEAD.
+fn moves(located: &Located) -> String {
+    let log = located.git_dir.as_ref().map(|git_dir| git_dir.join("logs/HEAD"));
+    let log = log.and_then(|log| outside::ending(&log, REFLOG_BYTES_MAX).ok()).unwrap_or_default();
+    String::from_utf8_lossy(&log).into_owned()
+}
+
+struct HeadMove<'a> {
+    commit: &'a str,
+    secs: i64,
+    what: &'a str,
+}
+
+/// Newest first.
+fn head_moves(log: &str) -> impl Iterator<Item = HeadMove<'_>> {
+    log.lines().rev().filter_map(|line| {
+        let (moved, what) = line.split_once('\t')?;
+        let (commit, secs) = (moved.split(' ').nth(1)?, moved.rsplit(' ').nth(1)?.parse().ok()?);
+        is_commit(commit).then_some(HeadMove { commit, secs, what })
+    })
+}
+
+fn is_commit_made(what: &str) -> bool {
+    what.starts_with("commit") && !what.starts_with("commit (merge)")
+}
+
+/// The commits of the main branch, here and in `origin`. Nothing if nobody knows which branch that is.
+pub fn main_tips(located: &Located) -> Vec<String> {
+    let (Some(git_dir), Some(common_dir)) = (&located.git_dir, &located.common_dir) else { return Vec::new() };
+    let named = small_file(&common_dir.join("refs/remotes/origin/HEAD"));
+    let named = named.as_deref().and_then(|head| head.trim().strip_prefix("ref: refs/remotes/origin/"));
+    let tips = |name: &str| -> Vec<String> {
+        let references = [format!("refs/remotes/origin/{name}"), format!("refs/heads/{name}")];
+        references.iter().filter_map(|reference| resolve(git_dir, reference)).collect()
+    };
+    let mut found = named.into_iter().chain(["main", "master"]).map(tips);
+    found.find(|tips| !tips.is_empty()).unwrap_or_default()
+}
+
+/// When the last of these commits and of those before them were made, and their subjects, one per line.
+pub fn subjects(located: &Located, tips: &[String]) -> Option<String> {
+    let count = SUBJECTS_MAX.to_string();
+    let args = ["log", "-n", &count, "--format=%ct %s", "--no-show-signature", "--no-color"];
+    let tips: Vec<&str> = tips.iter().map(String::as_str).collect();
+    run(located, &[args.as_slice(), &tips, &["--"]].concat())
 }
 
 /// The files that git tracked in what is checked out, as of its last commit before `at`. Empty if there was none.

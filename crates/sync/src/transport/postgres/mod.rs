@@ -8,6 +8,7 @@ mod connection;
 use std::sync::Arc;
 
 use bytes::BytesMut;
+use cerberus_store::authorities;
 use postgres_protocol::IsNull;
 use postgres_protocol::types::{ArrayDimension, array_to_sql};
 use rustls::{ClientConfig, RootCertStore};
@@ -231,17 +232,21 @@ impl Transport for Postgres {
     }
 }
 
-/// TLS that trusts the public authorities, or those in a file.
+/// TLS that trusts the authorities of the system, or those in a file.
 fn tls(file: Option<&str>) -> Result<Arc<ClientConfig>, AddressError> {
     let mut store = RootCertStore::empty();
-    match file {
-        None => store.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
-        Some(file) => {
+    match (file, authorities::of_system()) {
+        (Some(file), _) => {
             for certificate in roots::read(file)? {
                 let added = store.add(certificate.der().to_vec().into());
                 added.map_err(|error| AddressError::Certificate(file.to_string(), error.to_string()))?;
             }
         }
+        // A system may have some that are no longer valid.
+        (None, Some(found)) => {
+            store.add_parsable_certificates(found.iter().map(|found| found.der().to_vec().into()));
+        }
+        (None, None) => store.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();

@@ -1,6 +1,7 @@
 //! Requests to S3-compatible storage: signed, without redirects, limited in time and size.
 
 use cerberus_os::clock::Clock;
+use cerberus_store::authorities;
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, Error, Proxy, http};
 
@@ -34,11 +35,11 @@ pub struct HttpAnswer {
     pub is_too_long: bool,
 }
 
-/// An agent for one server. Certificates in `roots` replace the built-in authorities.
+/// An agent for one server. Certificates in `roots` replace the authorities of the system.
 pub fn agent(is_https: bool, roots: Option<RootCerts>) -> Agent {
     let mut tls = TlsConfig::builder();
-    if let Some(roots) = roots {
-        tls = tls.root_certs(roots);
+    if is_https {
+        tls = tls.root_certs(roots.unwrap_or_else(authorities::for_http));
     }
     let proxy = is_https.then(Proxy::try_from_env).flatten();
     let config = Agent::config_builder()
@@ -137,17 +138,92 @@ impl Bucket {
     }
 }
 
-/// The contents of every element of this name. Elements of the answers we read contain no markup.
+/// The contents of every element of this name, whatever its prefix and attributes. Elements of the answers we read contain
+/// no others.
 pub fn values(xml: &str, name: &str) -> Vec<String> {
-    let (open, close) = (format!("<{name}>"), format!("</{name}>"));
-    let parts = xml.split(open.as_str()).skip(1).filter_map(|part| part.split_once(close.as_str()));
-    parts.map(|(value, _)| unescaped(value)).collect()
+    let mut found = Vec::new();
+    let mut inside: Option<String> = None;
+    let mut rest = xml;
+    while let Some((text, markup)) = rest.split_once('<') {
+        if let Some(value) = &mut inside {
+            value.push_str(&unescaped(text));
+        }
+        let (tag, after) = match markup {
+            _ if markup.starts_with("!--") => ("", past(markup, "-->").1),
+            _ if markup.starts_with("?") => ("", past(markup, "?>").1),
+            _ if markup.starts_with("![CDATA[") => {
+                let (text, after) = past(&markup["![CDATA[".len()..], "]]>");
+                inside.iter_mut().for_each(|value| value.push_str(text));
+                ("", after)
+            }
+            _ => markup.split_at(tag_end(markup)),
+        };
+        rest = after.strip_prefix('>').unwrap_or(after);
+        let of_name = tag.trim_start_matches('/').split([' ', '\t', '\r', '\n', '/']).next().unwrap_or_default();
+        if tag.is_empty() || of_name.rsplit(':').next() != Some(name) {
+            continue;
+        }
+        match (tag.starts_with('/'), tag.ends_with('/')) {
+            (true, _) => found.extend(inside.take()),
+            (false, true) => found.push(String::new()),
+            (false, false) => inside = Some(String::new()),
+        }
+    }
+    found
 }
 
+/// What stands before a mark, and what after it; nothing if it is missing.
+fn past<'a>(text: &'a str, mark: &str) -> (&'a str, &'a str) {
+    text.split_once(mark).unwrap_or((text, ""))
+}
+
+/// Where the `>` of a tag is: not in the value of an attribute.
+fn tag_end(markup: &str) -> usize {
+    let mut quote = None;
+    for (at, byte) in markup.bytes().enumerate() {
+        match (quote, byte) {
+            (None, b'>') => return at,
+            (None, b'"' | b'\'') => quote = Some(byte),
+            (Some(open), _) if open == byte => quote = None,
+            _ => {}
+        }
+    }
+    markup.len()
+}
+
+/// `#x10FFFF;` is the longest.
+const ENTITY_BYTES_MAX: usize = 10;
+
+/// The text with its entities resolved. One that XML does not know stays.
 fn unescaped(text: &str) -> String {
-    let plain = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&#39;", "'"), ("&#34;", "\"")];
-    let text = plain.iter().fold(text.to_string(), |text, (from, to)| text.replace(from, to));
-    text.replace("&amp;", "&")
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('&') {
+        out.push_str(before);
+        let end = after.bytes().take(ENTITY_BYTES_MAX).position(|byte| byte == b';');
+        let resolved = end.and_then(|end| Some((character(&after[..end])?, &after[end + 1..])));
+        out.push(resolved.map_or('&', |(resolved, _)| resolved));
+        rest = resolved.map_or(after, |(_, after)| after);
+    }
+    out + rest
+}
+
+fn character(entity: &str) -> Option<char> {
+    match entity {
+        "lt" => Some('<'),
+        "gt" => Some('>'),
+        "amp" => Some('&'),
+        "quot" => Some('"'),
+        "apos" => Some('\''),
+        _ => {
+            let number = entity.strip_prefix('#')?;
+            let code = match number.strip_prefix('x') {
+                Some(digits) => u32::from_str_radix(digits, 16),
+                None => number.parse(),
+            };
+            char::from_u32(code.ok()?)
+        }
+    }
 }
 
 #[cfg(test)]
@@ -156,8 +232,15 @@ mod tests {
 
     #[test]
     fn reads_elements_by_name() {
-        let xml = "<A><Contents><Key>a/b</Key></Contents><Contents><Key>x&amp;lt;y</Key></Contents><Key>cut";
-        assert_eq!(values(xml, "Key"), ["a/b", "x&lt;y"]);
-        assert_eq!(values(xml, "IsTruncated"), [""; 0]);
+        let listing = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<ListBucketResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">\
+            <!-- <Key>no</Key> --><Contents><Key>a/b</Key></Contents><Contents>\n  <Key >x&amp;lt;y&#39;&#x2F;&unknown;&</Key>\
+            </Contents><Key note='>' /><s3:Key a=\"<Key>\">c</s3:Key><Key><![CDATA[d&amp;<e]]>f</Key><Keys>g</Keys><Key>cut";
+        assert_eq!(values(listing, "Key"), ["a/b", "x&lt;y'/&unknown;&", "", "c", "d&amp;<ef"]);
+        assert_eq!(values(listing, "IsTruncated"), [""; 0]);
+        for broken in
+            ["", "<", "<Key", "<Key>&#xD800;&#99999999;</Key", "<![CDATA[", "<!--", "</Key>", "<Key>a<Key>b</Key>"]
+        {
+            assert!(values(broken, "Key").len() <= 1, "{broken}");
+        }
     }
 }

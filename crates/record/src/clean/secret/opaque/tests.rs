@@ -73,6 +73,8 @@ fn a_path_a_host_name_and_an_id_are_never_cut_by_look() {
     for text in [
         format!("cat $d/{token}/out.txt"),
         format!("see /srv/jobs/{token}"),
+        format!("see /srv/jobs/{token}/{lower} and ~/{token}/{lower}/a.txt"),
+        format!("https://acme.io/orders/{token}/{lower}?page=2"),
         format!("open src/{token}/mod.rs now"),
         format!("C:\\jobs\\{token}"),
         format!("https://claude.ai/code/session_{token}"),
@@ -83,6 +85,9 @@ fn a_path_a_host_name_and_an_id_are_never_cut_by_look() {
         format!("dist/index-{token}.min.js and font-{md5}.woff2"),
         format!("\"session_ids\": [\n    \"{token}\""),
         format!("sessionId: {token}"),
+        format!("GET /x?deviceid={token}"),
+        format!("{{\"orderid\": \"{token}\"}}"),
+        format!("orderid: {token}"),
         format!("BATCH_ID=\"{token}\""),
         format!("the same id {lower} again"),
         format!("Socket<id: \"phx-{token}\">"),
@@ -103,6 +108,8 @@ fn a_path_a_host_name_and_an_id_are_never_cut_by_look() {
         format!("HEROKU_API_KEY={uuid}"),
         format!("GITHUB_TOKEN={sha}"),
         format!("invalid {token}"),
+        format!("secretid: {token}"),
+        format!("base64 {token}/{lower}"),
         format!("https://x.io/hooks/{token}"),
     ] {
         assert!(redact(&text).contains("[redacted:"), "{text} was kept");

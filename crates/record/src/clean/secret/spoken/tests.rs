@@ -549,6 +549,8 @@ fn plain_words_where_the_sentence_says_whose_they_are() {
         ("entra con mi contraseña \"gato sobre tejado\" y revisa", "gato sobre"),
         ("the root password has been set to \"moonraker\"", "moonraker"),
         ("log in (password moonraker)", "moonraker"),
+        ("the new api key is qwmnrtplkdsa so put that into the env file", "qwmnrtplkdsa"),
+        ("use the token mnbvcxzlkjhg for the registry", "mnbvcxzlkjhg"),
         ("Sign in with the temporary password Gx4-Tulip-90 - it asks", "Gx4-Tulip"),
         ("Password: <code>moonraker</code>", "moonraker"),
         ("Password ....... moonraker\n", "moonraker"),
@@ -559,6 +561,8 @@ fn plain_words_where_the_sentence_says_whose_they_are() {
         "change the password hashing from md5 to argon2id",
         "change the password field from required to optional",
         "the key is in the vault, add it",
+        "the new api key is kubernetes related, look there",
+        "use the token refresh for the registry",
         "users and logins for the app: name / email",
     ] {
         assert_eq!(redact_words(text, None), text);

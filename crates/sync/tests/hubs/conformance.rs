@@ -1,5 +1,6 @@
 //! What every hub must do. The folder is the reference; the same test runs against each of the others.
 
+use cerberus_sync::transport::folder::Folder;
 use cerberus_sync::transport::{ALL, Document, Place, Put, Question, Range, Sealed, Stream, Transport};
 
 fn place(space: &str, project: &str) -> Place {
@@ -177,16 +178,9 @@ fn large(open: &mut dyn FnMut() -> Box<dyn Transport>, space: &str) {
     assert_eq!(open().after(&stream, 1, 39, 100).unwrap(), [batch(40, "batch 40")]);
 }
 
-#[cfg(test)]
-mod tests {
-    use cerberus_sync::transport::folder::Folder;
-
-    use super::*;
-
-    #[test]
-    fn a_folder_is_a_hub() {
-        let dir = tempfile::tempdir().unwrap();
-        let root = dir.path().to_path_buf();
-        check(&mut || Box::new(Folder::open(root.clone()).unwrap()), "space", true);
-    }
+#[test]
+fn a_folder_is_a_hub() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().to_path_buf();
+    check(&mut || Box::new(Folder::open(root.clone()).unwrap()), "space", true);
 }

@@ -3,6 +3,7 @@
 // Clippy takes what stands beside the test functions for production code.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod conformance;
 mod git;
 mod machines;
 mod postgres;
@@ -12,7 +13,6 @@ use std::path::Path;
 use std::process::Command;
 
 use cerberus_sync::transport::{LocalMachine, Place, Put, Sealed, Stream, TimeLimit, Transport, TransportError, open};
-use cerberus_testkit::conformance;
 use cerberus_testkit::hubs::delay::Delay;
 use cerberus_testkit::process::{LIMIT, Running, kill_group, wait_until};
 

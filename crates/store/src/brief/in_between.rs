@@ -1,6 +1,5 @@
-//! Whether what a session was told in between was used.
+//! What a session was told in between, and whether it did afterwards what it was told for.
 
-use cerberus_recall::brief::usage::LineUse;
 use cerberus_recall::moments::live;
 use cerberus_recall::moments::told::{self, ToldMoment};
 use cerberus_record::fact::FactKind;
@@ -15,7 +14,8 @@ pub struct MomentTold {
     pub session: SessionId,
     pub at: Timestamp,
     pub code: String,
-    pub came_of_it: LineUse,
+    /// The remedy was done, the file read again, the earlier session looked up, no other such command run.
+    pub is_followed: bool,
 }
 
 /// All that a session was told in between, oldest first.
@@ -23,32 +23,31 @@ pub fn moments_of(store: &Store, session: &SessionRow, now: Timestamp) -> view::
     let mut found = Vec::new();
     for ReceiptRow { at, codes, .. } in store.receipts(session, now)? {
         for code in codes {
-            if let Some(came_of_it) = came_of(store, session, &code, at, now)? {
-                found.push(MomentTold { session: session.id.clone(), at, code, came_of_it });
+            if let Some(is_followed) = is_followed(store, session, &code, at, now)? {
+                found.push(MomentTold { session: session.id.clone(), at, code, is_followed });
             }
         }
     }
     Ok(found)
 }
 
-/// Whether a session did afterwards what it was told for; `None` if the code is for a line of a brief. What is told before
-/// an edit is never seen to be used.
-pub fn came_of(
+/// `None` if the code is for a line of a brief.
+fn is_followed(
     store: &Store,
     session: &SessionRow,
     code: &str,
     at: Timestamp,
     now: Timestamp,
-) -> view::Result<Option<LineUse>> {
+) -> view::Result<Option<bool>> {
     let Some(moment) = told::read(code) else { return Ok(None) };
-    let is_used = match moment {
+    Ok(Some(match moment {
         ToldMoment::Seen { remedy } => store.has_done(session, remedy.trim_end_matches('…'), at, now)?,
         ToldMoment::Past { session: earlier } => store.has_done(session, earlier, at, now)?,
         ToldMoment::Changed { file } => {
             store.last_touch(session, file, &[FactKind::Read], now)?.is_some_and(|read| read >= at)
         }
         ToldMoment::Held => !store.commands_since(session, at, now)?.iter().any(|line| !live::sweeps(line).is_empty()),
-        ToldMoment::Edit { .. } => return Ok(Some(LineUse::NotSeen)),
-    };
-    Ok(Some(LineUse::when(is_used)))
+        // The edit goes on.
+        ToldMoment::Edit { .. } => false,
+    }))
 }
