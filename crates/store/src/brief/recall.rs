@@ -17,7 +17,7 @@ use cerberus_recall::summary::render::{self, Format, SummaryInput};
 use cerberus_record::event::StartSource;
 use cerberus_record::fact::FactKind;
 use cerberus_record::id::SessionId;
-use cerberus_record::map::{FastMap, FastSet};
+use cerberus_record::map::FastSet;
 use cerberus_record::ours::SUMMARY_TITLE;
 use cerberus_record::seed::expiry;
 use cerberus_record::session::{CARRY_OVER, SessionStatus};

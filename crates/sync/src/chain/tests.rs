@@ -546,8 +546,10 @@ impl World {
             let is_grown = chain.links.starts_with(&known.links);
             let is_recovered = chain.links.iter().skip(1).any(|shown| shown.link.by == RECOVERY);
             assert!(is_grown || is_recovered, "{who} believes less after {act:?}");
+            // Nobody removes themselves: that others do again.
             let is_in = chain.state.members.contains_key(&id(*who));
-            for (gone, by) in known.state.gone.iter().filter(|(_, by)| is_in && chain.state.members.contains_key(*by)) {
+            let stays = |(gone, by): &(&String, &String)| **gone != id(*who) && chain.state.members.contains_key(*by);
+            for (gone, by) in known.state.gone.iter().filter(|one| is_in && stays(one)) {
                 assert!(!chain.state.members.contains_key(gone), "{by} had removed {gone}; {who} after {act:?}");
             }
         }

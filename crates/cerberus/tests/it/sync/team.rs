@@ -93,8 +93,9 @@ fn no_memory_goes_to_a_team_by_itself() {
     let proposals = bob.json(&["memory", "propose"]).to_string();
     assert!(proposals.contains("linter"), "{proposals}");
     // Other words were not read for the team.
-    let id = ann.json(&["memory", "list"]).as_array().unwrap().iter().find(|one| one.to_string().contains("linter"));
-    let id = id.map(|one| one["id"].as_str().unwrap().to_string()).unwrap();
+    let memories = ann.json(&["memory", "list"]);
+    let linter = memories.as_array().unwrap().iter().find(|one| one.to_string().contains("linter")).unwrap();
+    let id = linter["id"].as_str().unwrap().to_string();
     ann.ok(&["memory", "edit", &id, "Always run the trombone"]);
     ann.ok(&["sync"]);
     bob.ok(&["sync"]);
