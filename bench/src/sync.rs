@@ -394,7 +394,7 @@ impl Machine {
 
     fn join(&self, line: &Line, code: &str) -> Result<()> {
         let mut hub = self.open(&line.address)?;
-        let space = spaces::recover(&self.home, hub.as_mut(), &line.address, code, "device")?;
+        let (space, _) = spaces::recover(&self.home, hub.as_mut(), &line.address, code, "device")?;
         self.share(&space)
     }
 

@@ -121,6 +121,9 @@ pub struct Background<'a> {
     /// The memory that was changed on two devices; this is the text that did not come first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_of: Option<Clean<'a>>,
+    /// The user has said that the teams of the project are told this text.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub for_team: bool,
 }
 
 impl Background<'_> {
@@ -129,7 +132,8 @@ impl Background<'_> {
     }
 
     pub fn into_owned(self) -> Background<'static> {
-        let Background { rationale, evidence, supersedes, is_automatic, metadata, uses, author, other_of } = self;
+        let Background { rationale, evidence, supersedes, is_automatic, metadata, uses, author, other_of, for_team } =
+            self;
         Background {
             rationale: rationale.map(Clean::into_owned),
             evidence: evidence.into_iter().map(Evidence::into_owned).collect(),
@@ -139,6 +143,7 @@ impl Background<'_> {
             uses,
             author: author.map(Clean::into_owned),
             other_of: other_of.map(Clean::into_owned),
+            for_team,
         }
     }
 }

@@ -26,7 +26,7 @@ use super::transport::{Place, Question, Range, Stream, Transport};
 use crate::share::{self, Sharing};
 
 /// So many new records are worth a new base.
-const WORTH_RECORDS: u64 = 1_000;
+pub const WORTH_RECORDS: u64 = 1_000;
 /// How many records a base holds at most.
 const BASE_RECORDS_MAX: usize = 2_000;
 /// The same for each need.
@@ -226,7 +226,7 @@ pub fn read(
         return Ok(None);
     }
     let place = place(reading.project);
-    let stream = NewStream { device: &author, head: &head, seen: None, is_again: false, bytes: 0 };
+    let stream = NewStream::whole(&author, &head);
     let lines = match reading.verified(hub, &place, &stream, &mut None)? {
         Ok(verified) => verified.all(hub)?,
         Err(problem) => {

@@ -16,8 +16,9 @@
 //! | `Recovery`: another recovery key | the recovery key; the new one confirms |
 //!
 //! The id of a device is the hash of its signing key, and an id is added once: nobody speaks for another, and a removal
-//! never un-happens. A removal names the devices that were let in by those that go and that stay. A chain that has become
-//! too long takes only links that end something, so whatever a member adds, every device can read it and remove that member.
+//! never un-happens. A removal names the devices that were let in by those that go and that stay; the grants that those
+//! made who go, or leave, end with them. A chain that has become too long takes only links that end something, so whatever
+//! a member adds, every device can read it and remove that member.
 //!
 //! # Keys
 //!
@@ -29,9 +30,11 @@
 //! # Which chain is believed
 //!
 //! Every device keeps the whole chain that it has seen, and puts back on the hub what is missing there. A chain that is
-//! shorter is not believed; one that differs is a fork, and nothing is exchanged. One thing beats that: a chain in which
-//! the recovery key has signed after the point where both differ. If removals would be lost by it, they are made again,
-//! unless whoever made them is not a member any more.
+//! shorter is not believed; one that differs is a fork, and nothing is exchanged. One thing beats that: the recovery key
+//! after the point where both differ. A chain in which it was replaced there beats one in which it was not, whatever the
+//! old key signs; if it was replaced in neither, the chain in which it has signed more counts. If it was replaced in both,
+//! only whoever has one of the new codes can say which counts. If removals would be lost by it, they are made again, unless
+//! whoever made them is not a member any more.
 //!
 //! A new device learns which chain is the right one by its pairing code: whoever lets it in proves in the link that it
 //! knows the code, and that link names the one before it. A container learns it from its key, and whoever has the
@@ -39,14 +42,14 @@
 //!
 //! A container is not a member. It has a *grant*: a key that signs for containers of one project and nothing else.
 
+mod link;
+
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
+pub use self::link::{ChainChange, Epoch, Grant, Keys, Link, LinkRefusal, MemberDevice, RECOVERY, ShownLink, id_of};
+use super::crypto::{Key, SIGNATURE_BYTES};
 
-use super::crypto::{self, Key, SIGNATURE_BYTES, hex};
-
-/// Signs in the name of the recovery key.
-pub const RECOVERY: &str = "recovery";
 /// How many devices a space may have. Whoever begins a key wraps it for all of them in one link, which every hub takes.
 pub const MEMBERS_MAX: usize = 4_096;
 /// How long a device's name may be when it is sealed, in hexadecimal digits.
@@ -55,135 +58,6 @@ const SEALED_CHARS_MAX: usize = 16 * 1024;
 const BEFORE_CHARS_MAX: usize = 128 * 1024;
 /// A chain that is longer takes only links that end something, so that every device can go on reading it.
 const CHAIN_BYTES_MAX: usize = 64 * 1024 * 1024;
-
-/// The public keys of a device, or of the recovery code.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Keys {
-    #[serde(with = "hex")]
-    pub sign: Key,
-    #[serde(with = "hex")]
-    pub agree: Key,
-}
-
-/// The id of whoever signs with a key.
-pub fn id_of(sign: &Key) -> String {
-    hex::text(&crypto::sha256(&[b"device", sign])[..8])
-}
-
-/// A device as a link adds it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MemberDevice {
-    pub keys: Keys,
-    /// What the device or its owner is called, sealed for the space.
-    pub name: String,
-    /// The keys for names of what it forgot before it joined, sealed for the space.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub names: String,
-}
-
-/// The beginning of an epoch: a new key of the space.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Epoch {
-    pub number: u32,
-    /// Says which key it is and nothing about it.
-    #[serde(with = "hex")]
-    pub check: Key,
-    /// Member to the key, wrapped for it.
-    pub to: BTreeMap<String, String>,
-    /// The keys of the epochs before, sealed with this one.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub before: String,
-}
-
-/// What containers of one project may do with the key that belongs to it: read and append there.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Grant {
-    #[serde(with = "hex")]
-    pub sign: Key,
-    /// The project, as the hub knows it.
-    pub project: String,
-    /// Sealed for the space.
-    pub name: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ChainChange {
-    Found {
-        recovery: Keys,
-        first: MemberDevice,
-        epoch: Epoch,
-        /// What only members know about the space, sealed with the first key.
-        sealed: String,
-    },
-    Add {
-        device: MemberDevice,
-        /// The key of the epoch, wrapped for it.
-        key: String,
-        /// Proves to it that whoever lets it in knows its pairing code. Empty if it needs no proof.
-        #[serde(default, skip_serializing_if = "String::is_empty")]
-        welcome: String,
-    },
-    Remove {
-        gone: BTreeSet<String>,
-        /// Whom they let in, and who stays.
-        let_in: BTreeSet<String>,
-        epoch: Epoch,
-    },
-    Leave,
-    Rotate(Epoch),
-    Grant(Grant),
-    Recovery {
-        recovery: Keys,
-        key: String,
-        /// The new key's signature of the link before.
-        #[serde(with = "hex")]
-        confirmed: [u8; SIGNATURE_BYTES],
-    },
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Link {
-    pub v: u32,
-    pub number: u64,
-    /// The hash of the link before; zeros in the first.
-    #[serde(with = "hex")]
-    pub previous: Key,
-    /// Who signs it.
-    pub by: String,
-    pub change: ChainChange,
-}
-
-/// A link as it was shown. It is not believed yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ShownLink {
-    pub link: Link,
-    pub hash: Key,
-    pub bytes: Vec<u8>,
-}
-
-/// Why a link is not believed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LinkRefusal {
-    #[error("it does not follow the link before it")]
-    NotNext,
-    #[error("{0} may not make this change")]
-    NotEntitled(String),
-    #[error("it is not signed by {0}")]
-    NotSigned(String),
-    #[error("{0} was in this space before")]
-    Known(String),
-    #[error("{0} is not in this space")]
-    Unknown(String),
-    #[error("its key is not the next one, or not for the members it leaves")]
-    WrongEpoch,
-    #[error("it does not name whom the removed devices let in")]
-    Unnamed,
-    #[error("a part of it is too long")]
-    TooLong,
-    #[error("the space has as many devices, or as many changes, as it may have")]
-    Full,
-}
 
 /// What somebody is said to have signed.
 pub enum Claim<'a> {
@@ -202,6 +76,13 @@ pub struct Member {
     pub by: String,
 }
 
+/// A grant that counts, and the member that made it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MadeGrant {
+    pub grant: Grant,
+    pub by: String,
+}
+
 /// What a chain says when all of its links are believed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainState {
@@ -211,7 +92,7 @@ pub struct ChainState {
     pub bytes: usize,
     pub recovery: Keys,
     pub members: BTreeMap<String, Member>,
-    pub grants: BTreeMap<String, Grant>,
+    pub grants: BTreeMap<String, MadeGrant>,
     /// Devices and grants that were here, and who ended that.
     pub gone: BTreeMap<String, String>,
     pub epochs: Vec<Epoch>,
@@ -222,8 +103,6 @@ pub struct ChainState {
     pub begun_by: String,
     /// Somebody left who knows the key in use.
     pub is_rotation_due: bool,
-    /// How often the recovery key has signed.
-    pub recoveries: u64,
 }
 
 impl ChainState {
@@ -246,7 +125,6 @@ impl ChainState {
             sealed: short(sealed)?.clone(),
             begun_by: String::new(),
             is_rotation_due: false,
-            recoveries: 1,
         };
         let id = state.add(first, RECOVERY)?;
         state.check_epoch(epoch, &BTreeSet::new())?;
@@ -310,6 +188,20 @@ impl ChainState {
         self.members.iter().filter(stays).map(|(id, _)| id.clone()).collect()
     }
 
+    /// The grants that some of these made. They end with them.
+    pub fn granted_by(&self, gone: &BTreeSet<String>) -> BTreeSet<String> {
+        self.grants.iter().filter(|(_, made)| gone.contains(&made.by)).map(|(id, _)| id.clone()).collect()
+    }
+
+    /// Ends devices and grants, and the grants that those devices made.
+    fn end(&mut self, gone: &BTreeSet<String>, by: &str) {
+        for id in self.granted_by(gone).union(gone) {
+            self.members.remove(id);
+            self.grants.remove(id);
+            self.gone.insert(id.clone(), by.to_string());
+        }
+    }
+
     fn check_gone(&self, gone: &BTreeSet<String>, let_in: &BTreeSet<String>, by: &str) -> Result<(), LinkRefusal> {
         if gone.is_empty() || gone.contains(by) {
             return Err(LinkRefusal::NotEntitled(by.to_string()));
@@ -321,6 +213,11 @@ impl ChainState {
             Some(id) => Err(LinkRefusal::Unknown(id.clone())),
             None => Ok(()),
         }
+    }
+
+    /// Whether a link is made whatever stands in its place on a hub: nobody may keep it from being made.
+    pub fn is_urgent(&self, by: &str, change: &ChainChange) -> bool {
+        matches!(change, ChainChange::Remove { .. }) || self.is_ending(by, change)
     }
 
     /// Whether a link ends something. However long a chain is, there are few of these: nobody comes in any more.
@@ -357,16 +254,11 @@ impl ChainState {
             ChainChange::Remove { gone, let_in, epoch } => {
                 self.check_gone(gone, let_in, by)?;
                 self.check_epoch(epoch, gone)?;
-                for id in gone {
-                    self.members.remove(id);
-                    self.grants.remove(id);
-                    self.gone.insert(id.clone(), by.clone());
-                }
+                self.end(gone, by);
                 self.begin(epoch, by);
             }
             ChainChange::Leave => {
-                self.members.remove(by);
-                self.gone.insert(by.clone(), by.clone());
+                self.end(&BTreeSet::from([by.clone()]), by);
                 self.is_rotation_due = true;
             }
             ChainChange::Rotate(epoch) => {
@@ -380,7 +272,7 @@ impl ChainState {
                 }
                 short(&grant.name)?;
                 self.given.insert(id.clone(), (self.epoch(), String::new()));
-                self.grants.insert(id, grant.clone());
+                self.grants.insert(id, MadeGrant { grant: grant.clone(), by: by.clone() });
             }
             ChainChange::Recovery { recovery, key, .. } => {
                 let key = short(key)?.clone();
@@ -389,7 +281,6 @@ impl ChainState {
             }
         }
         (self.number, self.head, self.bytes) = (*number, shown.hash, bytes);
-        self.recoveries += u64::from(is_recovery);
         Ok(())
     }
 }
@@ -474,13 +365,22 @@ impl Chain {
         if other.links.len() <= common {
             return ChainVerdict::Older;
         }
-        let is_recovered = |chain: &Chain| chain.links[common..].iter().any(|shown| shown.link.by == RECOVERY);
-        match (is_recovered(self), is_recovered(&other)) {
+        let (own, others) = (self.recovery_since(common), other.recovery_since(common));
+        match own.cmp(&others) {
             // Another founding is another space, whoever signed it.
-            (false, true) if common > 0 => ChainVerdict::Recovered(other),
-            (true, false) => ChainVerdict::Older,
-            _ => ChainVerdict::Forked(common as u64 + 1),
+            _ if common == 0 => ChainVerdict::Forked(1),
+            // Whoever had the code before may have signed as often as it liked.
+            _ if own.0 && others.0 => ChainVerdict::Forked(common as u64 + 1),
+            Ordering::Less => ChainVerdict::Recovered(other),
+            Ordering::Greater => ChainVerdict::Older,
+            Ordering::Equal => ChainVerdict::Forked(common as u64 + 1),
         }
+    }
+
+    /// Whether the recovery key was replaced after the first so many links, and how often it has signed there.
+    fn recovery_since(&self, common: usize) -> (bool, usize) {
+        let signed = || self.links[common..].iter().filter(|shown| shown.link.by == RECOVERY);
+        (signed().any(|shown| matches!(shown.link.change, ChainChange::Recovery { .. })), signed().count())
     }
 
     /// The removals of this chain that must be made again in another that the recovery key has signed, as soon as somebody

@@ -78,23 +78,30 @@ impl PullReading<'_> {
                 }
             }
         }
-        problems.extend(heads.iter().filter_map(|(by, head)| self.clock(by, head, heads)));
+        problems.extend(heads.iter().filter_map(|(by, head)| self.clock(by, head, heads, state)));
     }
 
     /// Whether a device's clock is off: by ours, or because it has seen what another wrote later.
-    fn clock(&self, device: &str, head: &Head, heads: &StreamHeads) -> Option<String> {
-        let problem = |difference: Duration, direction: &str| {
-            let days = difference.as_secs() / 86_400;
-            Some(self.problem(device, format!("its clock is {days} days {direction}")))
+    fn clock(&self, device: &str, head: &Head, heads: &StreamHeads, state: &StreamState) -> Option<String> {
+        let (ahead, behind) = (head.at.since(self.wall), self.behind(head, heads, state));
+        let (difference, direction) = match () {
+            () if ahead > CLOCK_MAX => (ahead, "ahead"),
+            () if behind > Duration::ZERO => (behind, "behind"),
+            () => return None,
         };
-        let ahead = head.at.since(self.wall);
-        if ahead > CLOCK_MAX {
-            return problem(ahead, "ahead");
-        }
-        let later = head.seen.iter().filter_map(|(other, reach)| {
-            let shown = heads.get(other).filter(|shown| shown.reach == *reach && shown.at <= self.wall)?;
-            Some(shown.at.since(head.at))
+        Some(self.problem(device, format!("its clock is {} days {direction}", difference.as_secs() / 86_400)))
+    }
+
+    /// How far the clock of whoever wrote a head was behind: it has seen what another device wrote later. Less than a day
+    /// is nothing.
+    pub(super) fn behind(&self, head: &Head, heads: &StreamHeads, state: &StreamState) -> Duration {
+        let later = head.seen.iter().flat_map(|(other, reach)| {
+            let shown = heads.get(other).map(|shown| (&shown.reach, shown.at));
+            let known = state.seen.get(other).map(|seen| (&seen.reach, seen.at));
+            let before =
+                [shown, known].into_iter().flatten().filter(|(then, at)| !then.is_after(reach) && *at <= self.wall);
+            before.map(|(_, at)| at.since(head.at))
         });
-        later.max().filter(|behind| *behind > CLOCK_MAX).and_then(|behind| problem(behind, "behind"))
+        later.max().filter(|behind| *behind > CLOCK_MAX).unwrap_or_default()
     }
 }

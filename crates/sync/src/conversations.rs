@@ -21,9 +21,9 @@ use super::files::Files;
 use super::local::{SentConversation, Shared, Space};
 use super::project::SharedProject;
 use super::push::WholeStream;
-use super::reading::{NewStream, PullReading};
+use super::reading::{NewStream, PullLimits, PullReading};
 use super::transport::Transport;
-use super::{Result, SyncError, consent, links, unreadable};
+use super::{Result, SyncError, consent, links, names, unreadable};
 
 /// A longer conversation stays on its device, and none is read.
 pub const CONVERSATION_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -213,16 +213,17 @@ pub fn fetch(
     let Some(name) = name(space, shared, agent, session) else { return Ok(None) };
     let files = Files::new(home);
     let (device, chain) = (files.device()?, links::known(&files, space)?.ok_or(SyncError::Waiting)?);
-    let (names, skipped) = (links::names(space, &chain.state), BTreeSet::new());
+    let (names, skipped) = (names::told(space, &chain.state), BTreeSet::new());
     let at = Shared { id: name, ..shared.clone() };
     let project = SharedProject { home, space, shared: &at };
     let (device, trust, names, skipped) = (&device, &chain.state, &names, &skipped);
-    let reading = PullReading { project, wall, device, trust, names, skipped, records_max: None };
+    let limits = &PullLimits::default();
+    let reading = PullReading { project, wall, device, trust, names, skipped, records_max: None, limits };
     let (place, mut problems) = (project.place(), Vec::new());
     let Some((author, head)) = reading.newest(hub, &place, &mut problems)? else {
         return problems.first().map_or(Ok(None), |problem| Err(unreadable(problem)));
     };
-    let stream = NewStream { device: &author, head: &head, seen: None, is_again: false, bytes: 0 };
+    let stream = NewStream::whole(&author, &head);
     let verified = reading.verified(hub, &place, &stream, &mut None)?;
     let verified = verified.map_err(unreadable)?;
     let bytes = verified.bytes;

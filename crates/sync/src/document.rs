@@ -130,7 +130,7 @@ impl Pass {
 
     /// The key of this device in this project, if a grant that still counts was given for it.
     pub fn key(&self, trust: &ChainState, space: &str, project: &str, device: &str) -> Option<Key> {
-        let grant = trust.grants.get(&self.by).filter(|grant| grant.project == project)?;
+        let grant = trust.grants.get(&self.by).map(|made| &made.grant).filter(|grant| grant.project == project)?;
         let purpose: [&[u8]; 3] = [b"pass", space.as_bytes(), project.as_bytes()];
         let is_signed = crypto::is_signed(&grant.sign, &purpose, &self.sign, &self.signature);
         (is_signed && id_of(&self.sign) == device).then_some(self.sign)

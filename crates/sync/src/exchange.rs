@@ -1,6 +1,6 @@
 //! One exchange with the hub of a space: who belongs to it, then for every shared project what is new on both sides.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use cerberus_os::clock::Clock;
@@ -18,16 +18,18 @@ use super::local::{Device, Shared, Space, SpaceState, StreamState};
 use super::membership::Membership;
 use super::project::SharedProject;
 use super::push::{self, Sent};
-use super::reading::PullReading;
+use super::reading::{PullLimits, PullReading};
 use super::transport::{ALL, Question, Transport, TransportError};
-use super::{CONTAINER_RECORDS_MAX, Result, SyncError, base, consent, pass, pull, spaces, unreadable};
+use super::{CONTAINER_RECORDS_MAX, Result, SyncError, base, consent, names, pass, pull, spaces, unreadable};
 use crate::open;
 
 /// How many projects' heads are asked for together with the documents of the space.
 const PROJECTS_AT_ONCE: usize = 8;
 
-/// How often an exchange begins again.
-const ROUNDS_MAX: usize = 4;
+/// How often a stream begins again elsewhere because something else stands where it is written.
+const ATTEMPTS_MAX: usize = 4;
+/// How often an exchange begins again as another device.
+const ROUNDS_MAX: usize = 2;
 
 /// What an exchange did.
 #[derive(Debug, Default)]
@@ -41,6 +43,8 @@ pub struct ExchangeReport {
     /// What is paused: nothing of it was sent or stored.
     pub paused: BTreeSet<String>,
     pub problems: Vec<String>,
+    /// What others changed about who belongs to the space, and nobody was told here yet.
+    pub news: Vec<String>,
     /// This home was a copy of another one and is now a device of its own.
     pub is_new_device: bool,
 }
@@ -77,32 +81,27 @@ impl Exchange<'_> {
         let known = links::known(&files, spaces.numbered(number)?)?;
         hub.prepare(self.first_questions(&files, spaces.numbered(number)?, known.as_ref())?)?;
         let mut chain = self.membership(hub, number, known, &mut report)?;
-        // Another round as another device, if this home turns out to be a copy; or with a new generation, if something else
-        // stands where this device writes.
-        for round in 0..ROUNDS_MAX {
+        // Another round as another device, if this home turns out to be a copy.
+        for _ in 0..ROUNDS_MAX {
             let device = files.device()?;
             let space = files.spaces()?.numbered(number)?.clone();
             let mut state = files.state(&space)?;
-            state.names = links::names(&space, &chain.state);
+            state.names = names::told(&space, &chain.state);
+            names::note_news(&space, &chain, &device.id.to_string(), &mut state);
+            report.news.clone_from(&state.news);
             let skipped = self.skipped(&files, &space)?;
-            match self.projects(hub, &device, &space, &chain.state, &skipped, &mut state, &mut report)? {
-                Sent::All => {
-                    report.problems.extend(hub.oddities().iter().map(ToString::to_string));
-                    (state.problems, state.refused) = (report.problems.clone(), None);
-                    files.save_state(&space, &state)?;
-                    return Ok(report);
-                }
-                Sent::Occupied if round + 1 == ROUNDS_MAX => break,
-                Sent::Occupied => {}
-                Sent::Forked => {
-                    spaces = files.spaces()?;
-                    spaces::become_another(&files, &mut spaces)?;
-                    chain = self.membership(hub, number, Some(chain), &mut report)?;
-                    report.is_new_device = true;
-                }
+            if !self.projects(hub, &device, &space, &chain.state, &skipped, &mut state, &mut report)? {
+                report.problems.extend(hub.oddities().iter().map(ToString::to_string));
+                (state.problems, state.refused) = (report.problems.clone(), None);
+                files.save_state(&space, &state)?;
+                return Ok(report);
             }
+            spaces = files.spaces()?;
+            spaces::become_another(&files, &mut spaces)?;
+            chain = self.membership(hub, number, Some(chain), &mut report)?;
+            report.is_new_device = true;
         }
-        Err(unreadable("somebody else writes on the hub where this device writes"))
+        Err(unreadable("another home writes on the hub as this device"))
     }
 
     fn membership(
@@ -156,6 +155,7 @@ impl Exchange<'_> {
         Ok(skipped)
     }
 
+    /// Exchanges every project. Returns whether this home turned out to be a copy; then it stops there.
     #[expect(clippy::too_many_arguments, reason = "one call; each is used by every project")]
     fn projects(
         &mut self,
@@ -166,10 +166,10 @@ impl Exchange<'_> {
         skipped: &BTreeSet<String>,
         state: &mut SpaceState,
         report: &mut ExchangeReport,
-    ) -> Result<Sent> {
+    ) -> Result<bool> {
         let files = Files::new(self.home);
         state.hub_keeps = !hub.removes();
-        let names = state.names.clone();
+        let (names, mut limits) = (state.names.clone(), PullLimits::default());
         for shared in space.projects.clone() {
             if !self.is_wanted(&shared) || shared.is_over() {
                 continue;
@@ -184,13 +184,15 @@ impl Exchange<'_> {
             let mut stream = state.streams.remove(&shared.number).unwrap_or_default();
             let records_max = self.records_max.or(space.is_container().then_some(CONTAINER_RECORDS_MAX));
             let wall = self.clock.wall;
-            let reading = PullReading { project, wall, device, trust, names: &names, skipped, records_max };
+            limits.elsewhere = elsewhere(state);
+            let limits = &limits;
+            let reading = PullReading { project, wall, device, trust, names: &names, skipped, records_max, limits };
             let exchanged = self.project(hub, &reading, &mut stream, report);
             state.streams.insert(shared.number, stream);
             files.save_state(space, state)?;
             match exchanged {
-                Ok(Sent::All) => {}
-                Ok(sent) => return Ok(sent),
+                Ok(false) => {}
+                Ok(true) => return Ok(true),
                 // The other projects go on.
                 Err(SyncError::Transport(error @ TransportError::InTheWay { .. })) => {
                     report.problems.push(error.to_string());
@@ -210,7 +212,7 @@ impl Exchange<'_> {
             state.pulled_at = Some(self.clock.wall);
             state.pushed_at = Some(self.clock.wall);
         }
-        Ok(Sent::All)
+        Ok(false)
     }
 
     fn project(
@@ -219,7 +221,7 @@ impl Exchange<'_> {
         reading: &PullReading,
         stream: &mut StreamState,
         report: &mut ExchangeReport,
-    ) -> Result<Sent> {
+    ) -> Result<bool> {
         let (project, device) = (reading.project, reading.device);
         let SharedProject { home, space, shared } = project;
         if !shared.is_ending {
@@ -227,27 +229,31 @@ impl Exchange<'_> {
             report.received += pulled.records;
             report.problems.extend(pulled.problems);
             if pulled.is_forked {
-                return Ok(Sent::Forked);
+                return Ok(true);
             }
             if space.team.is_some() && self.may_store(shared) {
                 open::record(home, self.clock, self.store, &identity::locate(Path::new(&shared.root)))?;
             }
         }
         stream.base.is_outdated |= stream.lists != self.store.forgotten_mark()? || shared.is_ending;
-        let sealed = push::seal_new(project, self.store, device, stream)?;
-        report.sent += sealed;
-        stream.base.since += sealed as u64;
-        project.files().save_stream(space, shared, stream)?;
-        pass(home, "sync-sealed")?;
-        if push::send(project, hub, device, stream)? == Sent::Occupied {
+        for _ in 0..ATTEMPTS_MAX {
+            let sealed = push::seal_new(project, self.store, device, stream)?;
+            project.files().save_stream(space, shared, stream)?;
+            pass(home, "sync-sealed")?;
+            if push::send(project, hub, device, stream)? == Sent::All {
+                report.sent += sealed;
+                stream.base.since += sealed as u64;
+                base::keep_up(hub, reading, self.store, stream)?;
+                listing::publish_head(hub, reading, stream)?;
+                pass(home, "sync-published")?;
+                return Ok(false);
+            }
             // Nothing signed says that another home writes as this device. The stream begins again elsewhere.
             stream.is_to_rewrite = true;
-            return Ok(Sent::Occupied);
         }
-        base::keep_up(hub, reading, self.store, stream)?;
-        listing::publish_head(hub, reading, stream)?;
-        pass(home, "sync-published")?;
-        Ok(Sent::All)
+        let of = if shared.is_space() { String::new() } else { format!(" of {}", shared.name) };
+        let what = format!("something else where this device writes{of}");
+        Err(TransportError::InTheWay { hub: hub.hub(), what }.into())
     }
 
     /// Whether the project's folder is there and its user lets us record anything about it.
@@ -283,6 +289,15 @@ impl Exchange<'_> {
         over.for_each(|one| one.is_ending = false);
         files.save_spaces(&spaces)
     }
+}
+
+/// How much text is held of each device.
+fn elsewhere(state: &SpaceState) -> BTreeMap<String, u64> {
+    let mut held = BTreeMap::new();
+    for (device, seen) in state.streams.values().flat_map(|stream| &stream.seen) {
+        *held.entry(device.clone()).or_default() += seen.bytes;
+    }
+    held
 }
 
 /// Remembers that the hub of a space is full or refused, until an exchange succeeds.

@@ -23,8 +23,11 @@ pub struct Gathered {
 impl SharedProject<'_> {
     /// Reads this home's own records from where `from` says.
     pub fn gather(&self, store: &Store, from: &BTreeMap<String, u64>) -> Result<Gathered> {
-        let (ids, names) = (self.ids(store)?, &self.shared.names);
-        let sharing = Sharing { space: self.audience(), ids: &ids, names, cleaner: self.home.cleaner() };
+        // The team knows what the project is called.
+        let is_other = |name: &&String| !name.eq_ignore_ascii_case(&self.shared.name);
+        let names: Vec<String> = self.shared.names.iter().filter(is_other).cloned().collect();
+        let ids = self.ids(store)?;
+        let sharing = Sharing { space: self.audience(), ids: &ids, names: &names, cleaner: self.home.cleaner() };
         let mut entries = Vec::new();
         let read = self.each_own(store, from, |seq, record| {
             if let Some(json) = written(&record, &sharing).filter(|json| json.len() <= self.record_bytes_max()) {

@@ -5,7 +5,7 @@ use cerberus_store::view::Store;
 use cerberus_store::view::fold;
 
 use super::project::SharedProject;
-use super::reading::PullReading;
+use super::reading::{NewStream, PullReading};
 use super::replica::{self, Held, LeftOut};
 use super::transport::Transport;
 use super::verified::VerifiedStream;
@@ -34,11 +34,11 @@ impl<'p> IncomingRecords<'p> {
         &mut self,
         hub: &mut dyn Transport,
         store: &mut Store,
-        device: &str,
+        new: &NewStream,
         mut stream: VerifiedStream,
         begins_again: bool,
     ) -> Result<LeftOut> {
-        let arriving = self.reading.arriving(device)?;
+        let arriving = self.reading.arriving(new.device, new.behind)?;
         let (mut all, mut last, mut left_out) = (Vec::new(), 0, LeftOut::default());
         while let Some(entries) = stream.next(hub)? {
             let lines = arriving.lines(&entries, &mut last, &mut left_out)?;

@@ -24,7 +24,9 @@ pub mod keys;
 pub mod links;
 pub mod listing;
 pub mod local;
+
 mod membership;
+pub mod names;
 pub mod open;
 mod outbox;
 pub mod preview;

@@ -1,28 +1,24 @@
 //! The chain of a space on the hub and in this home: read, kept, put back and added to.
 //!
-//! A hub has the chain twice. In the stream `chain` every link has its own name, so that of two devices that add a link at
-//! the same moment one is told that the other was faster. Documents have all links: the document `chain` of the space the
-//! newest, so that one request reads what is new, and each the place of the one with those before. Both are put back from
-//! any device that knows them.
+//! A hub has the chain twice. In the stream `chain` there is one place for the link after each, so that of two devices that
+//! add a link at the same moment one is told that the other was faster. The place follows from the hash of the link before:
+//! nobody can occupy one before that link is made. Whoever occupies the next one keeps links that add something from being
+//! made; those that end something are then in the documents alone. Documents have all links: the document `chain` of the
+//! space the newest, so that one request reads what is new, and each the place of the one with those before. Both are put
+//! back from any device that knows them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use super::chain::{Chain, ChainChange, ChainState, ChainVerdict, Claim, IsSigned, Link, Member, RECOVERY, ShownLink};
+use super::chain::{Chain, ChainChange, ChainState, ChainVerdict, Claim, IsSigned, Link, RECOVERY, ShownLink};
 use super::crypto::{self, Key, Secrets, hex};
 use super::document::{self, CHAIN, FIRST_FORMAT, SPACE_PLACE, Unusable, VERSION};
 use super::files::Files;
 use super::local::{Device, Space, SpaceKey};
-use super::transport::{
-    BATCHES_AT_ONCE_MAX, Document, Place, Put, Range, Sealed, Stream, Transport, TransportError, redacted,
-};
-use super::{Result, SyncError, keys, random, unreadable};
+use super::transport::{Document, Place, Put, Range, Sealed, Stream, Transport, TransportError, redacted};
+use super::{Result, SyncError, keys, names, random, unreadable};
 
 /// How often somebody else may be faster.
 const ATTEMPTS_MAX: usize = 16;
-/// So many links are asked for one by one. There are more only if devices were killed.
-const LINKS_AT_ONCE: usize = 2;
-/// How many places there are for a link, if something else stands in the first.
-const LANES: u64 = 4;
 const NEWER: &str = "who belongs to this space was written by a newer version of Cerberus; update this one";
 /// What links are signed as.
 const LINK: &str = "link";
@@ -40,8 +36,13 @@ pub fn stream(space: &Space) -> Stream {
 
 /// What is asked to learn about links that are not in the document yet.
 pub fn newer(space: &Space, chain: &Chain) -> Range {
-    let ChainState { number, recoveries, .. } = chain.state;
-    Range { stream: stream(space), generation: recoveries, sequence: number, limit: LINKS_AT_ONCE }
+    Range { stream: stream(space), generation: place_after(&chain.state.head), sequence: chain.state.number, limit: 1 }
+}
+
+/// The place in the stream of the link that follows the one with this hash.
+pub fn place_after(hash: &Key) -> u64 {
+    // Databases have no larger numbers.
+    hash[..8].iter().fold(0, |number, byte| (number << 8) | u64::from(*byte)) >> 1
 }
 
 fn shown(bytes: &[u8]) -> std::result::Result<ShownLink, Unusable> {
@@ -159,36 +160,17 @@ fn place_before(space: &Space, number: u64) -> Place {
 
 /// A chain with all links that the hub's stream has after it.
 pub(super) fn extended(hub: &mut dyn Transport, space: &Space, mut chain: Chain) -> Result<Chain> {
-    let mut limit = LINKS_AT_ONCE;
     loop {
-        let (range, count) = (Range { limit, ..newer(space, &chain) }, chain.links.len());
-        in_lanes(hub, &range, |there| {
-            push_newer(space, &mut chain, there);
-            chain.links.len() > count
-        })?;
+        let (Range { stream, generation, sequence, limit }, count) = (newer(space, &chain), chain.links.len());
+        let there = hub.after(&stream, generation, sequence, limit)?;
+        believing(space, |is_signed| {
+            let mut links = there.iter().map_while(|link| shown(&link.bytes).ok());
+            let _ = links.try_for_each(|link| chain.push(link, is_signed));
+        });
         if chain.links.len() == count {
             return Ok(chain);
         }
-        limit = BATCHES_AT_ONCE_MAX;
     }
-}
-
-/// Asks for what stands after a link. While that is something else than what `is_it`, the next place is asked.
-fn in_lanes(
-    hub: &mut dyn Transport,
-    Range { stream, generation, sequence, limit }: &Range,
-    mut is_it: impl FnMut(&[Sealed]) -> bool,
-) -> Result<bool> {
-    for lane in 0..LANES {
-        let there = hub.after(stream, generation + (lane << 32), *sequence, *limit)?;
-        if there.is_empty() {
-            break;
-        }
-        if is_it(&there) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 /// The links of a chain in parts, each for one document. Where one ends does not change when links are added.
@@ -255,31 +237,27 @@ pub(super) fn keep_published(
     }
 }
 
-/// The links as the stream has them, each with its generation. After a link of the recovery key a new one begins.
-fn in_stream(chain: &Chain) -> impl Iterator<Item = (u64, Sealed)> {
-    chain.links.iter().scan(1, |generation, shown| {
-        let is_recovery = shown.link.by == RECOVERY && shown.link.number > 1;
-        let at = std::mem::replace(generation, *generation + u64::from(is_recovery));
-        Some((at, Sealed { sequence: shown.link.number, bytes: shown.bytes.clone() }))
-    })
+/// A link as the stream has it, and its place there.
+fn in_stream(shown: &ShownLink) -> (u64, Sealed) {
+    (place_after(&shown.link.previous), Sealed { sequence: shown.link.number, bytes: shown.bytes.clone() })
 }
 
 /// Whether the hub still has the newest link.
 pub(super) fn has_newest(hub: &mut dyn Transport, space: &Space, chain: &Chain) -> Result<bool> {
-    let Some((generation, newest)) = in_stream(chain).last() else { return Ok(false) };
-    let range = Range { stream: stream(space), generation, sequence: newest.sequence - 1, limit: 1 };
-    in_lanes(hub, &range, |there| there.first() == Some(&newest))
+    let Some((generation, newest)) = chain.links.last().map(in_stream) else { return Ok(false) };
+    Ok(hub.after(&stream(space), generation, newest.sequence - 1, 1)?.contains(&newest))
 }
 
 /// Puts back every link that the hub does not have any more.
 pub fn put_back(hub: &mut dyn Transport, space: &Space, chain: &Chain) -> Result<()> {
-    // One after another: what stands in the way of one must not keep the others.
-    let (mut links, stream) = (in_stream(chain), stream(space));
-    let put = links.try_for_each(|(generation, link)| match hub.put_if_absent(&stream, generation, &[link]) {
-        Err(TransportError::InTheWay { .. }) | Ok(_) => Ok(()),
-        Err(error) => Err(error),
-    });
-    put?;
+    let stream = stream(space);
+    for (generation, link) in chain.links.iter().map(in_stream) {
+        // What stands in the way of one must not keep the others.
+        match hub.put_if_absent(&stream, generation, &[link]) {
+            Err(TransportError::InTheWay { .. }) | Ok(_) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
     publish(hub, space, chain, 0)
 }
 
@@ -324,6 +302,16 @@ pub fn current(
     }
 }
 
+/// The other chain that the hub shows, if it is a fork of this one.
+pub fn forking(hub: &mut dyn Transport, space: &Space, known: &Chain) -> Result<Option<Chain>> {
+    let documents = hub.heads(&space.place(SPACE_PLACE))?;
+    let shown = ShownChain::read(hub, space, &documents, &known.links)?.links;
+    Ok(believing(space, |is_signed| match known.judged(shown.clone(), is_signed) {
+        ChainVerdict::Forked(number) if number > 1 => Chain::read(shown, is_signed).0,
+        _ => None,
+    }))
+}
+
 pub(super) fn forked(space: &Space, number: u64) -> SyncError {
     SyncError::Forked { hub: redacted(&space.hub), space: space.label(), number }
 }
@@ -333,33 +321,27 @@ enum Placed {
     Here,
     /// Somebody else was faster: this is the chain now.
     After(Box<Chain>),
-    /// Something that cannot be believed stands everywhere.
+    /// Something that cannot be believed stands there.
     Nowhere,
 }
 
-/// Puts a link where nobody else can put one. What cannot be believed is left there, and the next place is tried.
-fn placed(hub: &mut dyn Transport, space: &Space, chain: &Chain, sealed: Sealed) -> Result<Placed> {
-    let Range { stream, generation, sequence, limit } = newer(space, chain);
-    for lane in 0..LANES {
-        let generation = generation + (lane << 32);
-        if !hub.put_if_absent(&stream, generation, std::slice::from_ref(&sealed))?.contains(&Put::Other) {
-            return Ok(Placed::Here);
-        }
-        let (mut longer, count) = (chain.clone(), chain.links.len());
-        push_newer(space, &mut longer, &hub.after(&stream, generation, sequence, limit)?);
-        if longer.links.len() > count {
-            return Ok(Placed::After(Box::new(extended(hub, space, longer)?)));
+/// Puts a link where nobody else can put one.
+fn placed(hub: &mut dyn Transport, space: &Space, chain: &Chain, link: &ShownLink) -> Result<Placed> {
+    let (generation, sealed) = in_stream(link);
+    if !hub.put_if_absent(&stream(space), generation, &[sealed])?.contains(&Put::Other) {
+        return Ok(Placed::Here);
+    }
+    let mut longer = extended(hub, space, chain.clone())?;
+    if longer.links.len() == chain.links.len() {
+        // Whoever met the same has only the documents, too.
+        let documents = hub.heads(&space.place(SPACE_PLACE))?;
+        let shown = ShownChain::read(hub, space, &documents, &chain.links)?.links;
+        match believing(space, |is_signed| chain.judged(shown, is_signed)) {
+            ChainVerdict::Longer(chain) => longer = chain,
+            _ => return Ok(Placed::Nowhere),
         }
     }
-    Ok(Placed::Nowhere)
-}
-
-/// Adds the links that follow a chain, as far as they can be believed.
-fn push_newer(space: &Space, chain: &mut Chain, there: &[Sealed]) {
-    believing(space, |is_signed| {
-        let mut links = there.iter().map_while(|link| shown(&link.bytes).ok());
-        let _ = links.try_for_each(|link| chain.push(link, is_signed));
-    });
+    Ok(Placed::After(Box::new(longer)))
 }
 
 /// Where links are added, and who signs them.
@@ -408,18 +390,17 @@ impl<'a> ChainHub<'a> {
             if link.bytes.len() > LINK_BYTES_MAX {
                 return Err(unreadable("this change is too large for one link; make it in several steps"));
             }
-            let sealed = Sealed { sequence: link.link.number, bytes: link.bytes.clone() };
-            let mut next = chain.clone();
-            let pushed = believing(space, |is_signed| next.push(link, is_signed));
+            let (mut next, is_urgent) = (chain.clone(), chain.state.is_urgent(by, &link.link.change));
+            let pushed = believing(space, |is_signed| next.push(link.clone(), is_signed));
             pushed.map_err(|refusal| unreadable(format!("this device may not do that: {refusal}")))?;
-            match placed(*hub, space, chain, sealed)? {
+            match placed(*hub, space, chain, &link)? {
                 Placed::Here => {}
                 Placed::After(longer) => {
                     *chain = *longer;
                     continue;
                 }
-                // The word of the recovery key counts, whatever stands in its way: only documents have it then.
-                Placed::Nowhere if by == RECOVERY => publish(*hub, space, &next, from)?,
+                // Nobody keeps a removal, or the word of the recovery key, from being made: only documents have it then.
+                Placed::Nowhere if is_urgent => publish(*hub, space, &next, from)?,
                 Placed::Nowhere => break,
             }
             *chain = next;
@@ -466,22 +447,13 @@ pub fn take_keys(files: &Files, space: &mut Space, state: &ChainState, device: &
     let keys = keys::all(&space.id, state, &device.id.to_string(), &device.secrets);
     let keys = keys.ok_or_else(|| keys::wrong_key(space))?;
     if keys::newest(space, state, &keys).is_err() {
-        let name = names(space, state).remove(&state.begun_by).filter(|name| !name.is_empty());
+        let name = names::told(space, state).remove(&state.begun_by).filter(|name| !name.is_empty());
         let by = name.map_or_else(|| state.begun_by.clone(), |name| format!("{name} ({})", state.begun_by));
         return Err(SyncError::KeyWithheld { space: space.label(), by });
     }
     let since = space.key().map_or(u32::MAX, |key| key.epoch);
     space.keys = keys;
     if keys::is_skipped(space, state, since) { files.send_again(space) } else { Ok(()) }
-}
-
-/// The names of the devices.
-pub fn names(space: &Space, state: &ChainState) -> BTreeMap<String, String> {
-    let name = |member: &Member| {
-        let added = &member.device;
-        keys::opened_name(space, state, &added.keys.sign, &added.name).unwrap_or_default()
-    };
-    state.members.iter().map(|(id, member)| (id.clone(), name(member))).collect()
 }
 
 #[cfg(test)]

@@ -24,7 +24,9 @@ pub const RECENT_MAX: usize = 100;
 /// How long the lists of recent heads are relied on.
 const WHOLE_EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 /// After so many lists that are full, listing the whole place costs less.
-const ERAS_MAX: u64 = 20;
+const ERAS_MAX: usize = 20;
+/// No place has more lists. A head that names a later one is not followed there.
+const ERA_MAX: u64 = 1 << 40;
 /// Heads of other devices that a head names: those with something new, read last.
 const SEEN_MAX: usize = 100;
 
@@ -32,7 +34,12 @@ impl Listing {
     /// The whole place was listed: it has so many documents, and heads of these eras.
     pub fn found(&mut self, eras: impl Iterator<Item = u64>, documents: usize) {
         let first = u64::from(documents >= RECENT_MAX);
-        self.era = eras.max().unwrap_or(0).max(self.era).max(first);
+        self.era = eras.filter(|era| *era <= ERA_MAX).max().unwrap_or(0).max(self.era).max(first);
+    }
+
+    /// Lists that a base names, if there can be so many.
+    pub fn of_base(era: u64, wall: Timestamp) -> Listing {
+        Listing { era: era.min(ERA_MAX), whole_at: Some(wall) }
     }
 
     /// Whether there were few heads when the whole place was listed.
@@ -76,7 +83,7 @@ pub fn list(hub: &mut Ahead, reading: &PullReading, listing: &mut Listing) -> Re
             1 => Vec::new(),
             era => hub.heads(&recent(&place, era - 1))?,
         };
-        for era in listing.era..listing.era + ERAS_MAX {
+        for era in (listing.era..=ERA_MAX).take(ERAS_MAX) {
             let found = hub.heads(&recent(&place, era))?;
             let is_full = found.len() >= RECENT_MAX;
             documents.extend(found);
@@ -172,5 +179,7 @@ mod tests {
         assert_eq!(listing.era, 7);
         listing.found(std::iter::empty(), 0);
         assert_eq!(listing.era, 7);
+        listing.found([u64::MAX, 8].into_iter(), 0);
+        assert_eq!(listing.era, 8, "no place has so many");
     }
 }

@@ -8,7 +8,7 @@ use cerberus_record::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::batch::ProjectKey;
-use super::chain;
+use super::chain::{self, Chain, ChainState};
 use super::crypto::{self, Key, Secrets, hex};
 use super::document::{Pass, Proof, Reach, SPACE_PLACE};
 use super::transport::{Place, Stream};
@@ -141,6 +141,13 @@ pub struct Space {
 impl Space {
     pub fn label(&self) -> String {
         label(self.team.as_deref())
+    }
+
+    /// From now on another chain counts, which the recovery key has signed. The keys of the one that is known do not; its
+    /// removals are made again.
+    pub fn follow(&mut self, known: &Chain, other: &ChainState) {
+        self.removals_due.extend(known.removals_missing_in(other));
+        self.keys.clear();
     }
 
     /// Whether this home still waits to be let in.
@@ -330,6 +337,10 @@ pub struct SpaceState {
     pub refused: Option<String>,
     /// Names of devices, as the chain says.
     pub names: BTreeMap<String, String>,
+    /// The hash of the last link that is told, or is among the news.
+    pub told: String,
+    /// What others changed about who belongs to the space, until somebody is told.
+    pub news: Vec<String>,
     /// Whether the hub keeps sealed bytes after they were removed.
     pub hub_keeps: bool,
     /// By their places.

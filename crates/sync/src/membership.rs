@@ -102,8 +102,7 @@ impl<'a> Membership<'a> {
             ChainVerdict::Longer(chain) => chain,
             ChainVerdict::Forked(number) => return Err(links::forked(space, number)),
             ChainVerdict::Recovered(chain) => {
-                space.removals_due.extend(known.removals_missing_in(&chain.state));
-                space.keys.clear();
+                space.follow(known, &chain.state);
                 self.files.send_again(space)?;
                 self.problems.push("who belongs to this space was decided with the recovery code".to_string());
                 chain

@@ -1,6 +1,7 @@
 //! Reads what the other devices of a place wrote. Nothing is stored before its whole way to a signed head was verified.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use cerberus_record::order::DeviceId;
 use cerberus_store::view::Store;
@@ -19,6 +20,12 @@ use super::transport::{BATCHES_AT_ONCE_MAX, Question, Range, Stream};
 
 /// How many streams a container reads.
 const CONTAINER_STREAMS_MAX: usize = 8;
+/// How much one device of a teammate may send to all projects together, one container, and all containers of one key.
+const TEAMMATE_BYTES_MAX: u64 = 16 * 1024 * 1024;
+const CONTAINER_BYTES_MAX: u64 = 64 * 1024 * 1024;
+const GRANT_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+/// How many containers may use one key.
+const CONTAINERS_MAX: usize = 20_000;
 /// After so much text, the rest is read by the next exchange.
 const PULL_BYTES_MAX: u64 = 256 * 1024 * 1024;
 /// The version of this program.
@@ -32,6 +39,27 @@ pub struct Pulled {
     pub problems: Vec<String>,
     /// The hub has more of our own stream than we wrote: another home is a copy of this one, or this one was restored.
     pub is_forked: bool,
+}
+
+/// How much a key of containers was used.
+#[derive(Default)]
+struct GrantUse {
+    containers: usize,
+    bytes: u64,
+}
+
+impl GrantUse {
+    fn takes_one_more(&mut self) -> bool {
+        self.containers += 1;
+        self.containers <= CONTAINERS_MAX
+    }
+}
+
+/// How much a stream may hold: of a device of which other projects hold so much, or of a container whose key others have
+/// used for so much. What the user's own devices record has no limit.
+fn bytes_max(is_team: bool, elsewhere: u64, by_others: Option<u64>) -> u64 {
+    let left = by_others.map_or(u64::MAX, |bytes| CONTAINER_BYTES_MAX.min(GRANT_BYTES_MAX.saturating_sub(bytes)));
+    if is_team { left.min(TEAMMATE_BYTES_MAX.saturating_sub(elsewhere)) } else { left }
 }
 
 /// Whether a base is read: by a container that has read nothing yet.
@@ -59,7 +87,7 @@ impl PullReading<'_> {
         let own = self.device.id.to_string();
         let covers = base.as_ref().map(|base| &base.covers);
         let covered = covers.map(|covers| self.covered(covers, &heads, is_whole)).unwrap_or_default();
-        let new = self.new_streams(&heads, &covered, state);
+        let new = self.new_streams(&heads, &covered, state, &mut pulled.problems);
         let is_new = !new.is_empty() || base.is_some();
         let held = match is_new {
             true => Held::unless(state.replica_bytes, self.project)?,
@@ -68,14 +96,13 @@ impl PullReading<'_> {
         let (mut incoming, mut read) = (IncomingRecords::new(self, held), Vec::new());
         let based = self.take(base, covered, &mut incoming, &mut pulled)?;
         let mut budget = self.records_max;
-        let mut bytes = 0;
         for (number, one) in new.iter().enumerate() {
             match budget {
                 Some(_) if number >= CONTAINER_STREAMS_MAX => budget = Some(0),
                 Some(_) => self.prepare(hub, &new[number..new.len().min(CONTAINER_STREAMS_MAX)], budget)?,
                 None => self.prepare(hub, &new[number..], budget)?,
             }
-            if bytes > PULL_BYTES_MAX {
+            if self.limits.read.get() > PULL_BYTES_MAX {
                 pulled.problems.push("more waits on the hub; run `cerberus sync` again".to_string());
                 break;
             }
@@ -87,11 +114,11 @@ impl PullReading<'_> {
                 }
             };
             pulled.records += verified.records;
-            bytes += verified.bytes - one.bytes;
+            self.limits.read.set(self.limits.read.get() + verified.bytes - one.bytes);
             let mut seen = Seen { bytes: verified.bytes, ..self.seen(one.head, &own) };
             let begins_again = self.begins_again(one, incoming.held.as_ref());
             state.base.is_outdated |= begins_again;
-            let left_out = incoming.take(hub, store, one.device, verified, begins_again)?;
+            let left_out = incoming.take(hub, store, one, verified, begins_again)?;
             seen.unknown_to = (left_out.unknown > 0).then(|| PROGRAM.to_string());
             self.tell_left_out(one.device, left_out, &mut pulled.problems);
             read.push((one.device.to_string(), seen));
@@ -140,8 +167,16 @@ impl PullReading<'_> {
         heads: &'h StreamHeads,
         covered: &BTreeMap<String, Reach>,
         state: &mut StreamState,
+        problems: &mut Vec<String>,
     ) -> Vec<NewStream<'h>> {
         let own = self.device.id.to_string();
+        let mut grants: BTreeMap<String, GrantUse> = BTreeMap::new();
+        for seen in state.seen.values() {
+            if let Some(by) = &seen.by {
+                let used = grants.entry(by.clone()).or_default();
+                (used.containers, used.bytes) = (used.containers + 1, used.bytes + seen.bytes);
+            }
+        }
         let mut order: Vec<(&String, &Head)> = heads.iter().filter(|(device, _)| **device != own).collect();
         order.sort_by_key(|(device, head)| (std::cmp::Reverse(head.at), *device));
         let mut new = Vec::new();
@@ -155,9 +190,25 @@ impl PullReading<'_> {
                 Some(seen) if !is_again && !head.reach.is_after(&seen) => {
                     self.note_unchanged(device, head, confirms(head, &own), state);
                 }
-                seen => new.push(NewStream { device, head, seen: seen.filter(|_| !is_again), is_again, bytes }),
+                seen => {
+                    let mut used = head.by().map(|by| grants.entry(by.clone()).or_default());
+                    if known.is_none() && used.as_mut().is_some_and(|used| !used.takes_one_more()) {
+                        continue;
+                    }
+                    let is_team = self.project.space.team.is_some();
+                    let elsewhere = self.limits.elsewhere.get(device).copied().unwrap_or(0);
+                    let by_others = used.map(|used| used.bytes.saturating_sub(bytes));
+                    let bytes_max = bytes_max(is_team, elsewhere, by_others);
+                    let (seen, behind) = (seen.filter(|_| !is_again), self.behind(head, heads, state));
+                    new.push(NewStream { device, head, seen, is_again, bytes, bytes_max, behind });
+                }
             }
         }
+        let full = grants.iter().filter(|(_, used)| used.containers > CONTAINERS_MAX);
+        problems.extend(full.map(|(grant, _)| {
+            let why = "more containers use it than may; what they send is left out. Remove it, and print a new one";
+            format!("the key {grant}: {why}")
+        }));
         new
     }
 
@@ -170,14 +221,14 @@ impl PullReading<'_> {
         let Some(found) = base::newest(hub, self, problems)? else { return Ok(None) };
         let listing = match found.era() {
             0 => state.listing.clone(),
-            era => Listing { era, whole_at: Some(self.wall) },
+            era => Listing::of_base(era, self.wall),
         };
         let mut questions = vec![found.question(self)];
         match hub.documents(&self.project.place()) {
             Some(documents) => {
                 let heads = self.heads(&self.project.place(), documents, &mut Vec::new());
                 let covered = self.covered(found.covers(), &heads, true);
-                let new = self.new_streams(&heads, &covered, state);
+                let new = self.new_streams(&heads, &covered, state, &mut Vec::new());
                 questions.extend(self.questions(&new[..new.len().min(CONTAINER_STREAMS_MAX)], self.records_max));
             }
             None => questions.extend(listing::first_questions(&self.project.place(), &listing, self.wall)),
@@ -251,7 +302,7 @@ impl PullReading<'_> {
         for (device, reach) in covered {
             let entries = entries.remove(&device).unwrap_or_default();
             let mut left_out = LeftOut::default();
-            let lines = self.arriving(&device)?.lines(&entries, &mut 0, &mut left_out)?;
+            let lines = self.arriving(&device, Duration::ZERO)?.lines(&entries, &mut 0, &mut left_out)?;
             pulled.records += entries.len();
             self.tell_left_out(&device, left_out, &mut pulled.problems);
             incoming.add(lines)?;
@@ -268,5 +319,29 @@ impl PullReading<'_> {
             seen.confirmed = seen.confirmed.max(confirmed);
             seen.by = head.by().cloned();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_send_has_a_limit_for_each_of_them_and_for_each_key() {
+        const MIB: u64 = 1024 * 1024;
+        for (is_team, elsewhere, by_others, allowed) in [
+            (false, 900 * MIB, None, u64::MAX),
+            (true, 0, None, 16 * MIB),
+            (true, 10 * MIB, None, 6 * MIB),
+            (true, 17 * MIB, None, 0),
+            (false, 900 * MIB, Some(0), 64 * MIB),
+            (false, 0, Some(1_000 * MIB), 24 * MIB),
+            (false, 0, Some(2_000 * MIB), 0),
+            (true, 10 * MIB, Some(0), 6 * MIB),
+        ] {
+            assert_eq!(bytes_max(is_team, elsewhere, by_others), allowed, "{is_team} {elsewhere} {by_others:?}");
+        }
+        let mut used = GrantUse { containers: CONTAINERS_MAX - 1, bytes: 0 };
+        assert!(used.takes_one_more() && !used.takes_one_more());
     }
 }

@@ -22,8 +22,6 @@ const LOOSE_MAX: u64 = 100;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
     All,
-    /// Another home has written this stream with the same key: this one, or the other, is a copy.
-    Forked,
     /// The hub has something else where this device writes. Nothing says who put it there.
     Occupied,
 }

@@ -1,5 +1,6 @@
 //! What a pull needs to know, what it finds on the hub, and what may be wrong with that.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::time::Duration;
@@ -45,6 +46,16 @@ pub struct PullReading<'a> {
     pub skipped: &'a BTreeSet<String>,
     /// Read at most about so many records: the newest.
     pub records_max: Option<usize>,
+    pub limits: &'a PullLimits,
+}
+
+/// What was read already, for the limits that are not of one stream.
+#[derive(Default)]
+pub struct PullLimits {
+    /// Device to how much text of it is held in other projects of the space.
+    pub elsewhere: BTreeMap<String, u64>,
+    /// How much text this exchange has read.
+    pub read: Cell<u64>,
 }
 
 /// A stream that has something new.
@@ -57,6 +68,18 @@ pub struct NewStream<'a> {
     pub is_again: bool,
     /// How much of it was read before.
     pub bytes: u64,
+    /// How much it may hold.
+    pub bytes_max: u64,
+    /// How far the clock of its device is behind.
+    pub behind: Duration,
+}
+
+impl<'a> NewStream<'a> {
+    /// All of a stream that a device of the user wrote.
+    pub fn whole(device: &'a str, head: &'a Head) -> NewStream<'a> {
+        let (bytes_max, behind) = (u64::MAX, Duration::ZERO);
+        NewStream { device, head, seen: None, is_again: false, bytes: 0, bytes_max, behind }
+    }
 }
 
 /// The batch after which a stream is read, and its hash, if it is known.
@@ -77,11 +100,12 @@ pub fn wanted(head: &Head, at: u64) -> usize {
 }
 
 impl PullReading<'_> {
-    pub fn arriving<'s>(&'s self, device: &str) -> Result<Arriving<'s>> {
+    pub fn arriving<'s>(&'s self, device: &str, behind: Duration) -> Result<Arriving<'s>> {
         let wrong = || unreadable(format!("{device:?} is not a device id"));
         let author = self.names.get(device).map_or("", String::as_str);
+        let is_container = !self.trust.members.contains_key(device);
         let device = DeviceId::parse(device).ok_or_else(wrong)?;
-        Ok(Arriving { project: self.project, device, author, received: self.wall })
+        Ok(Arriving { project: self.project, device, is_container, author, received: self.wall, behind })
     }
 
     pub fn name(&self, device: &str) -> String {

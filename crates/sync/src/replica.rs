@@ -1,6 +1,7 @@
 //! What other devices recorded, as segments of this home's journal. Everything is cleaned once more before it is written.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::{Event, Forgotten, ForgottenRecord, Location, Record, RecordOrigin};
@@ -35,8 +36,11 @@ pub struct LeftOut {
 pub struct Arriving<'a> {
     pub project: SharedProject<'a>,
     pub device: DeviceId,
+    pub is_container: bool,
     pub author: &'a str,
     pub received: Timestamp,
+    /// How far the clock of the device is behind.
+    pub behind: Duration,
 }
 
 impl Arriving<'_> {
@@ -76,11 +80,12 @@ impl Arriving<'_> {
         let (name, root, cwd) = (text(&shared.name), text(&shared.root), text(&shared.root));
         let location = Location { project, name, root, cwd, branch: None };
         if let Event::Forgotten(names) = &record.event {
-            let is_allowed = nowhere && space == ShareAudience::Me;
+            let is_allowed = nowhere && space == ShareAudience::Me && !self.is_container;
             return is_allowed.then(|| self.tombstones(record, names, location)).flatten();
         }
-        let Arriving { device, author, received, .. } = *self;
-        share::arrived(record, &Arrival { space, device, author, location: &location, received, cleaner })
+        let Arriving { device, is_container, author, received, behind, .. } = *self;
+        let location = &location;
+        share::arrived(record, &Arrival { space, device, is_container, author, location, received, behind, cleaner })
     }
 
     /// A list of forgotten records: names only, nothing else.
@@ -283,7 +288,9 @@ mod tests {
             let space = Space { team: team.map(str::to_string), ..Space::default() };
             let shared = Shared { id: place.to_string(), project: "p".to_string(), ..Shared::default() };
             let (project, device) = (SharedProject { home: &home, space: &space, shared: &shared }, [7; 8]);
-            Arriving { project, device: DeviceId::from_bytes(device), author: "", received }.cleaned(&sent)
+            let device = DeviceId::from_bytes(device);
+            let behind = Duration::ZERO;
+            Arriving { project, device, is_container: false, author: "", received, behind }.cleaned(&sent)
         };
         assert_eq!(taken(Some("acme"), SPACE_PLACE), None, "a teammate forgets nothing here");
         assert_eq!(taken(None, "p"), None, "it belongs to the space, not to a project");

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use cerberus_os::home::Home;
 use cerberus_record::id::ProjectId;
+use cerberus_record::order::DeviceId;
 use cerberus_record::time::Timestamp;
 use cerberus_store::journal::forgotten;
 use cerberus_store::view::{RepositoryRow, Store};
 use serde::{Deserialize, Serialize};
 
-use super::chain::{ChainChange, ChainState, Keys, RECOVERY};
+use super::chain::{Chain, ChainChange, ChainState, Keys, RECOVERY};
 use super::code::{Code, SECRET_BYTES};
 use super::crypto::{self, Secrets, hex};
 use super::document::{REQUEST, SPACE_PLACE, Secret};
@@ -18,8 +19,8 @@ use super::files::Files;
 use super::links::{self, ChainHub};
 use super::local::{Device, Pending, Shared, Space, SpaceKey, Spaces, StreamState, label};
 use super::project::SharedProject;
-use super::transport::Transport;
-use super::{Result, SyncError, keys, random, unreadable};
+use super::transport::{Document, Transport};
+use super::{Result, SyncError, base, keys, names, random, unreadable};
 
 /// How long a code can be used.
 pub const CODE_MAX: Duration = Duration::from_secs(15 * 60);
@@ -170,7 +171,14 @@ pub fn become_another(files: &Files, spaces: &mut Spaces) -> Result<Device> {
 
 /// Joins a space with its recovery code: no other device is needed. The chain is the right one because the recovery key
 /// has signed its beginning, or confirmed it later.
-pub fn recover(home: &Home, hub: &mut dyn Transport, address: &str, code: &str, name: &str) -> Result<Space> {
+/// Says besides what the hub alone vouches for.
+pub fn recover(
+    home: &Home,
+    hub: &mut dyn Transport,
+    address: &str,
+    code: &str,
+    name: &str,
+) -> Result<(Space, Vec<String>)> {
     let code = Code::read(code).ok_or(SyncError::WrongCode)?;
     let files = Files::new(home);
     let mut spaces = files.spaces_to_extend()?;
@@ -183,12 +191,13 @@ pub fn recover(home: &Home, hub: &mut dyn Transport, address: &str, code: &str, 
     }
     let is_in = chain.state.members.contains_key(&files.device()?.id.to_string());
     spaces.spaces.retain(|known| known.id != space.id || is_in);
-    let device = unused(&files, &mut spaces, &chain.state)?;
     space.keys = keys::all(&space.id, &chain.state, RECOVERY, &secrets).ok_or(SyncError::WrongCode)?;
     space.team = keys::opened_secret(&space, &chain.state).ok_or(SyncError::WrongCode)?.team;
     if let Some(known) = spaces.named(space.team.as_deref()) {
         return Err(SyncError::SpaceExists(known.label()));
     }
+    let notes = unconfirmed(&space, &chain, &documents);
+    let device = unused(&files, &mut spaces, &chain.state)?;
     let names = if space.team.is_none() { names(home)? } else { Vec::new() };
     let (key, mut at) = (random()?, ChainHub::recovery(hub, &files, &space, &secrets));
     at.append(&mut chain, |state, keys| match keys::newest(&space, state, keys) {
@@ -202,7 +211,30 @@ pub fn recover(home: &Home, hub: &mut dyn Transport, address: &str, code: &str, 
     links::take_keys(&files, &mut space, &chain.state, &device)?;
     spaces.spaces.push(space.clone());
     files.save_spaces(&spaces)?;
-    Ok(space)
+    Ok((space, notes))
+}
+
+/// What whoever joins with the recovery code cannot know: whether the hub shows all changes after the last one that the
+/// recovery key has signed. A device that wrote here and that no change names shows that it does not.
+fn unconfirmed(space: &Space, chain: &Chain, documents: &[Document]) -> Vec<String> {
+    let confirmed = chain.links.iter().rposition(|shown| shown.link.by == RECOVERY).map_or(0, |at| at + 1);
+    let names: Vec<String> = names::told(space, &chain.state).into_values().collect();
+    let mut notes = vec![format!(
+        "the recovery code vouches for the first {confirmed} of {} changes of who belongs to the space; the others are \
+         as the hub shows them. Remove whom you had removed before. In it are: {}",
+        chain.links.len(),
+        names.join(", ")
+    )];
+    let is_device = |name: &&str| DeviceId::parse(name).is_some_and(|device| device.to_string() == **name);
+    let written = documents.iter().map(|document| document.name.as_str()).filter(is_device);
+    let unknown: Vec<&str> = written.filter(|name| !chain.state.is_known(name)).collect();
+    if !unknown.is_empty() {
+        notes.push(format!(
+            "the hub shows less of who belongs to the space than its devices know: {} wrote there and is not named",
+            unknown.join(", ")
+        ));
+    }
+    notes
 }
 
 /// The recovery key, if this is the recovery code of a space.
@@ -227,17 +259,34 @@ pub fn rotate_recovery(files: &Files, hub: &mut dyn Transport, space: &Space, ol
     Code { space: space.id.clone(), secret }.written().ok_or(SyncError::WrongCode)
 }
 
-/// Ends a fork: the chain that this device knows counts, by the word of the recovery key. A new key begins.
-pub fn settle(files: &Files, hub: &mut dyn Transport, number: u32, code: &str) -> Result<()> {
+/// Ends a fork, by the word of the recovery key: the chain that this device knows counts, or the other one, if the code is
+/// the one that was made there. A new key begins. Says whether this device's chain counts.
+pub fn settle(files: &Files, hub: &mut dyn Transport, number: u32, code: &str) -> Result<bool> {
     let (device, mut spaces) = (files.device()?, files.spaces()?);
     let space = spaces.numbered(number)?;
     let mut chain = links::current(hub, files, space, &device, true)?;
+    let other = match recovery(space, &chain.state, code) {
+        Err(SyncError::WrongCode) => {
+            let other = links::forking(hub, space, &chain)?.filter(|other| recovery(space, &other.state, code).is_ok());
+            Some(other.ok_or(SyncError::WrongCode)?)
+        }
+        known => known.map(|_| None)?,
+    };
+    let is_own = other.is_none();
+    if let Some(other) = other {
+        space.follow(&chain, &other.state);
+        files.send_again(space)?;
+        chain = other;
+    }
     let (secrets, key) = (recovery(space, &chain.state, code)?, random()?);
     ChainHub::recovery(hub, files, space, &secrets).append(&mut chain, |state, keys| {
         Ok(Some(ChainChange::Rotate(keys::next_epoch(space, state, keys, key, &BTreeSet::new())?)))
     })?;
-    links::take_keys(files, space, &chain.state, &device)?;
-    files.save_spaces(&spaces)
+    if chain.state.members.contains_key(&device.id.to_string()) {
+        links::take_keys(files, space, &chain.state, &device)?;
+    }
+    files.save_spaces(&spaces)?;
+    Ok(is_own)
 }
 
 /// Leaves a space. The others begin a new key; what was received stays here.
@@ -269,6 +318,8 @@ pub fn relocate(files: &Files, hub: &mut dyn Transport, number: u32, address: &s
     for stream in state.streams.values_mut() {
         stream.is_to_rewrite = true;
         stream.head.clear();
+        // Containers need a base there, too: whoever moves first and has none to find writes one.
+        (stream.base.since, stream.base.since_at) = (base::WORTH_RECORDS, None);
     }
     files.save_state(space, &state)?;
     files.save_spaces(&spaces)

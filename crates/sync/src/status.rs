@@ -9,7 +9,7 @@ use super::files::Files;
 use super::local::{Space, SpaceState};
 use super::project::SharedProject;
 use super::transport::redacted;
-use super::{Result, batch, consent, forget};
+use super::{Result, batch, consent, forget, links, names};
 
 #[derive(Debug, Serialize)]
 pub struct SpaceStatus {
@@ -25,6 +25,8 @@ pub struct SpaceStatus {
     pub waiting: bool,
     pub epoch: u32,
     pub devices: Vec<DeviceStatus>,
+    /// Keys for containers.
+    pub grants: Vec<GrantStatus>,
     pub projects: Vec<ProjectStatus>,
     #[serde(serialize_with = "written")]
     pub last_push: Option<Timestamp>,
@@ -44,9 +46,21 @@ pub struct DeviceStatus {
     pub device: String,
     pub name: String,
     pub is_this: bool,
+    /// Who let it in; `null` for the first.
+    pub let_in_by: Option<String>,
     /// When it last wrote, by its own clock.
     #[serde(serialize_with = "written")]
     pub last_head: Option<Timestamp>,
+}
+
+/// A key with which containers of one project read and append.
+#[derive(Debug, Serialize)]
+pub struct GrantStatus {
+    pub grant: String,
+    /// For which project.
+    pub name: String,
+    /// The device that made it.
+    pub by: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -97,10 +111,19 @@ fn one(
     }
     let heads = state.streams.values().flat_map(|stream| &stream.seen);
     let last_head = |device: &str| heads.clone().filter(|(one, _)| *one == device).map(|(_, seen)| seen.at).max();
+    let chain = links::known(&Files::new(home), space)?;
+    let let_in_by = |device: &str| {
+        let member = chain.as_ref()?.state.members.get(device)?;
+        let is_first = chain.as_ref()?.links.first().is_some_and(|first| first.link.is_adding(device));
+        (!is_first).then(|| names::name_of(&state.names, &member.by))
+    };
+    let grants = chain.iter().flat_map(|chain| names::grants(space, &chain.state));
+    let grants = grants.map(|[grant, name, by]| GrantStatus { grant, name, by }).collect();
     let devices = state.names.iter().map(|(device, name)| DeviceStatus {
         device: device.clone(),
         name: name.clone(),
         is_this: device == own,
+        let_in_by: let_in_by(device),
         last_head: last_head(device),
     });
     let projects = space.projects.iter().filter(|shared| !shared.is_space()).map(|shared| -> Result<ProjectStatus> {
@@ -121,6 +144,7 @@ fn one(
         waiting: space.is_waiting(),
         epoch: space.key().map_or(0, |key| key.epoch),
         devices: devices.collect(),
+        grants,
         projects: projects.collect::<Result<_>>()?,
         last_push: state.pushed_at,
         last_pull: state.pulled_at,

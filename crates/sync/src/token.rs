@@ -8,7 +8,7 @@ use cerberus_record::id::ProjectId;
 use serde::{Deserialize, Serialize};
 
 use super::chain::ChainChange;
-use super::crypto::{self, Key, Secrets, hex};
+use super::crypto::{Key, Secrets, hex};
 use super::document::{self, VERSION};
 use super::files::Files;
 use super::links::{self, ChainHub};
@@ -18,6 +18,8 @@ use super::{Result, SyncError, keys, random, spaces, unreadable};
 
 /// By this a key is recognized and redacted in any text.
 const PREFIX: &str = "cerberus1.";
+/// A key of a later form has another number.
+const ANY: &str = "cerberus";
 const TOKEN_CHARS_MAX: usize = 16 * 1024;
 
 #[derive(Serialize, Deserialize)]
@@ -70,17 +72,26 @@ pub fn make(
 
 /// The space that a token opens, for the project in this folder. Made once for a home; later calls find it again.
 pub fn open(home: &Home, token: &str, project: &ProjectId, root: &str) -> Result<Space> {
-    let hex = token.trim().strip_prefix(PREFIX).filter(|hex| hex.len() <= TOKEN_CHARS_MAX);
-    let bytes = hex.and_then(hex::bytes).ok_or(SyncError::WrongCode)?;
-    if document::version(&bytes).ok_or(SyncError::WrongCode)? < VERSION {
-        return Err(SyncError::EarlierFormat);
+    let newer = || unreadable("this key was printed by a newer version of Cerberus; update this one");
+    let hex = token.trim().strip_prefix(PREFIX).ok_or_else(newer)?;
+    let bytes =
+        Some(hex).filter(|hex| hex.len() <= TOKEN_CHARS_MAX).and_then(hex::bytes).ok_or(SyncError::WrongCode)?;
+    match document::version(&bytes).ok_or(SyncError::WrongCode)? {
+        VERSION => {}
+        ..VERSION => return Err(SyncError::EarlierFormat),
+        _ => return Err(newer()),
     }
     let token: Token = serde_json::from_slice(&bytes).map_err(|_| SyncError::WrongCode)?;
     let files = Files::new(home);
     let mut spaces = files.spaces_to_extend()?;
-    if let Some(known) = spaces.spaces.iter_mut().find(|known| known.id == token.space) {
+    // A key opens one project: a container of two has the space twice.
+    let is_for = |known: &Space| {
+        let is_open = !known.is_container() || known.projects.iter().any(|shared| shared.id == token.project);
+        known.id == token.space && is_open
+    };
+    if let Some(known) = spaces.spaces.iter_mut().find(|known| is_for(known)) {
         if known.is_container() && known.scoped != token.keys {
-            (known.scoped, known.granted) = (token.keys, Some(token.granted));
+            (known.scoped, known.granted, known.hub) = (token.keys, Some(token.granted), token.hub);
             let known = known.clone();
             files.save_spaces(&spaces)?;
             return Ok(known);
@@ -99,10 +110,6 @@ pub fn open(home: &Home, token: &str, project: &ProjectId, root: &str) -> Result
 
 /// Whether a text is a token, without reading it.
 pub fn is_token(text: &str) -> bool {
-    text.trim().starts_with(PREFIX)
-}
-
-/// What identifies a token, for messages: never the token itself.
-pub fn shown(text: &str) -> String {
-    hex::text(&crypto::hash(text.trim().as_bytes())[..4])
+    let number = text.trim().strip_prefix(ANY).and_then(|rest| rest.split_once('.')).map(|(number, _)| number);
+    number.is_some_and(|number| number.parse::<u32>().is_ok())
 }

@@ -5,16 +5,13 @@ use std::collections::VecDeque;
 
 use super::batch::{self, BatchError, Entry, Header, ProjectKey};
 use super::crypto::{self, Key};
-use super::document::{Head, Reach};
+use super::document::Reach;
 use super::reading::{NEWER, NewStream, PullReading, start, wanted, withheld};
 use super::transport::{Place, Sealed, Stream, Transport};
 use super::{Result, unreadable};
 
 /// How much of a stream is kept until it is opened. The rest is asked for once more.
 const HELD_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// How much one stream of a teammate, or of a container, may hold.
-const TEAMMATE_BYTES_MAX: u64 = 16 * 1024 * 1024;
-const CONTAINER_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// Batches that lead to a signed head.
 pub struct VerifiedStream {
@@ -30,15 +27,6 @@ pub struct VerifiedStream {
     pub records: usize,
     /// How much text it holds.
     pub bytes: u64,
-}
-
-/// How much the stream of this head may hold. What the user's own devices record has no limit.
-fn bytes_max(reading: &PullReading, head: &Head) -> u64 {
-    match (reading.project.space.team.is_some(), head.by().is_some()) {
-        (true, _) => TEAMMATE_BYTES_MAX,
-        (false, true) => CONTAINER_BYTES_MAX,
-        (false, false) => u64::MAX,
-    }
 }
 
 impl PullReading<'_> {
@@ -83,7 +71,7 @@ impl PullReading<'_> {
                 }
                 (at, last) = (at + 1, Some(crypto::hash(&sealed.bytes)));
                 found.add(sealed, &entries);
-                if found.bytes > bytes_max(self, head) {
+                if found.bytes > new.bytes_max {
                     return problem("it sends more than is allowed; nothing new of it was read");
                 }
             }

@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
+use std::time::Duration;
 
 use cerberus_os::clock::Clock;
 use cerberus_os::home::Home;
@@ -40,7 +41,8 @@ fn lines(from: &TestEnv, to: &TestEnv, space: ShareAudience, author: &str) -> Ve
         let order = position.order(&sealed);
         let sent = sealed.record().and_then(|record| shared(&record, &sharing));
         let (device, received) = (order.device, now());
-        let arrival = Arrival { space, device, author, location: &location, received, cleaner: &BUILT_IN };
+        let (is_container, behind, location) = (false, Duration::ZERO, &location);
+        let arrival = Arrival { space, device, is_container, author, location, received, behind, cleaner: &BUILT_IN };
         let kept = sent.and_then(|record| arrived(&record, &arrival));
         found.extend(kept.map(|record| journal::encode(&record, order).unwrap()));
     };

@@ -178,6 +178,7 @@ impl MemoryLine {
                 uses: Uses { count: self.use_count, last_at: time(&self.last_used) },
                 author: self.author.map(|author| cleaner.clean(author, Keep::SUBJECT)),
                 other_of: None,
+                for_team: false,
             },
         };
         (id, memory)

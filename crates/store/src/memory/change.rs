@@ -196,6 +196,8 @@ impl MemoryWriter<'_> {
     ) -> Result<Vec<MemoryRow>, ChangeError> {
         memory.updated_at = self.clock.now;
         memory.background.supersedes.clear();
+        // What a team is told was read for it word by word.
+        memory.background.for_team &= memory.content == row.memory.content;
         let known = store.own_memories(COMPARED_MAX, self.clock.now)?;
         let projects = Projects::load(store, self.clock.now)?;
         let (memory, supersedes) = superseding(self.home, &projects, &row.id, memory, known);

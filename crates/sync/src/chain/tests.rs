@@ -1,5 +1,6 @@
 //! The rules of the chain as data, and a small world that is explored whole: honest devices, a thief with the keys of one
-//! of them, a person with the recovery code, and a hub that shows anybody any links that were ever made, in any order.
+//! of them, a person with the recovery code, and a hub that shows anybody any chain that was ever made, also with single
+//! links dropped, reordered, doubled, or replayed from another one.
 //!
 //! Nothing is sealed or signed here. A link carries the key of whoever made it instead of a signature, and a wrapped key is
 //! the name of that key.
@@ -8,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::rc::Rc;
 
 use super::*;
+use crate::crypto::{self, hex};
 
 const RECOVERY_KEY: u8 = 255;
 
@@ -73,9 +75,17 @@ fn grant(who: u8) -> Grant {
     Grant { sign: [who; 32], project: "p".to_string(), name: String::new() }
 }
 
+/// The recovery key is replaced by this one.
+fn recovery(who: u8) -> ChainChange {
+    let confirmed = [[who; 32], [0; 32]].concat().try_into().unwrap();
+    ChainChange::Recovery { recovery: keys(who), key: String::new(), confirmed }
+}
+
 fn pushed(chain: &Chain, by: u8, change: ChainChange) -> Result<Chain, LinkRefusal> {
     let mut next = chain.clone();
-    next.push(signed(by, chain.next(1, &id(by), change)), &is_signed).map(|()| next)
+    // The person has every recovery code.
+    let signer = if by == RECOVERY_KEY { chain.state.recovery.sign[0] } else { by };
+    next.push(signed(signer, chain.next(1, &id(by), change)), &is_signed).map(|()| next)
 }
 
 /// Devices 1, 2 and 3, of which 2 let in 3.
@@ -99,10 +109,9 @@ fn only_who_is_entitled_changes_anything() {
         ChainChange::Remove { gone, epoch, .. } => ChainChange::Remove { gone, let_in: BTreeSet::new(), epoch },
         other => other,
     };
-    let recovery = |confirmed: u8| ChainChange::Recovery {
-        recovery: keys(8),
-        key: String::new(),
-        confirmed: [[confirmed; 32], [0; 32]].concat().try_into().unwrap(),
+    let unconfirmed = match recovery(8) {
+        ChainChange::Recovery { recovery, key, .. } => ChainChange::Recovery { recovery, key, confirmed: [7; 64] },
+        other => other,
     };
     let with_epoch = |epoch: Epoch| match remove(state, &[2], 9) {
         ChainChange::Remove { gone, let_in, .. } => ChainChange::Remove { gone, let_in, epoch },
@@ -123,7 +132,7 @@ fn only_who_is_entitled_changes_anything() {
         ("not for all", 1, rotate(&|epoch| drop(epoch.to.pop_first())), LinkRefusal::WrongEpoch),
         ("for a stranger", 1, rotate(&|epoch| drop(epoch.to.insert(id(7), String::new()))), LinkRefusal::WrongEpoch),
         ("recovery by a member", 1, recovery(8), LinkRefusal::NotEntitled(id(1))),
-        ("unconfirmed", RECOVERY_KEY, recovery(7), LinkRefusal::NotSigned("the new recovery key".to_string())),
+        ("unconfirmed", RECOVERY_KEY, unconfirmed, LinkRefusal::NotSigned("the new recovery key".to_string())),
     ];
     for (what, by, change, refusal) in refused {
         let mut same = chain.clone();
@@ -180,6 +189,13 @@ fn who_is_gone_stays_gone_and_a_removal_names_whom_it_let_in() {
     for by in [1, 3, RECOVERY_KEY] {
         assert_eq!(pushed(&removed, by, add(&removed.state, 2)).err(), Some(LinkRefusal::Known(id(2))));
     }
+    // The grants that it made end with it, and those of others stay.
+    let granted = pushed(&chain, 2, ChainChange::Grant(grant(5))).unwrap();
+    let granted = pushed(&granted, 3, ChainChange::Grant(grant(6))).unwrap();
+    let grants = |chain: &Chain| chain.state.grants.keys().cloned().collect::<Vec<_>>();
+    let ended = pushed(&granted, 1, remove(&granted.state, &[2], 9)).unwrap();
+    assert_eq!((grants(&ended), ended.state.gone[&id(5)].clone()), (vec![id(6)], id(1)));
+    assert_eq!(grants(&pushed(&granted, 3, ChainChange::Leave).unwrap()), [id(5)]);
     let left = pushed(&chain, 3, ChainChange::Leave).unwrap();
     assert!(left.state.is_rotation_due);
     let rotated = ChainChange::Rotate(next_epoch(&left.state, 9, &BTreeSet::new()));
@@ -208,6 +224,15 @@ fn a_shorter_chain_is_not_believed_and_a_different_one_only_by_the_recovery_key(
     assert_eq!(judged(&mine, shown(&withheld)), ChainVerdict::Recovered(withheld.clone()));
     assert_eq!(mine.removals_missing_in(&withheld.state), BTreeSet::from([id(2)]));
     assert_eq!(judged(&recovered, shown(&withheld)), ChainVerdict::Forked(4), "two words of the recovery key");
+    // One word more of the same key decides, unless the key was replaced: then the old one says nothing any more.
+    let more = pushed(&withheld, RECOVERY_KEY, add(&withheld.state, 5)).unwrap();
+    assert_eq!(judged(&recovered, shown(&more)), ChainVerdict::Recovered(more.clone()));
+    assert_eq!(judged(&more, shown(&recovered)), ChainVerdict::Older);
+    let replaced = pushed(&chain, RECOVERY_KEY, recovery(8)).unwrap();
+    assert_eq!(judged(&more, shown(&replaced)), ChainVerdict::Recovered(replaced.clone()));
+    assert_eq!(judged(&replaced, shown(&more)), ChainVerdict::Older);
+    let again = pushed(&chain, RECOVERY_KEY, recovery(9)).unwrap();
+    assert_eq!(judged(&replaced, shown(&again)), ChainVerdict::Forked(4), "two new keys");
     // Links that cannot be believed count as not shown.
     let mut forged = shown(&chain);
     forged.push(signed(3, chain.next(1, &id(1), add(&chain.state, 4))));
@@ -262,6 +287,9 @@ const HONEST: [u8; 2] = [1, 2];
 const THIEF: u8 = 3;
 const ACCOMPLICE: u8 = 4;
 const NEW: u8 = 5;
+/// Keys of containers, and the recovery keys.
+const GRANTS: [u8; 2] = [100, 101];
+const RECOVERY_KEYS: std::ops::RangeInclusive<u8> = 250..=RECOVERY_KEY;
 
 /// Everything that was ever made, and what each honest device believes.
 #[derive(Clone)]
@@ -277,23 +305,30 @@ struct World {
     left: Left,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Left {
     thief: u8,
     honest: u8,
     recovery: u8,
     shown: u8,
+    garbled: u8,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Act {
     /// The hub shows a device one of the chains.
     Show(u8, usize),
+    /// It shows one with something done to a single link.
+    ShowGarbled(u8, usize, Garbling),
     Add(u8, u8),
     Remove(u8, u8),
     Rotate(u8),
+    Grant(u8),
+    Leave(u8),
     /// The person removes a device on this one, in the name of the recovery key.
     Recover(u8, u8),
+    /// The person replaces the recovery key on this device.
+    Replace(u8),
     /// The thief adds to one of the chains.
     Steal(usize, Theft),
 }
@@ -303,6 +338,38 @@ enum Theft {
     Add(u8),
     Remove(u8),
     Rotate,
+    Grant,
+    Leave,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Garbling {
+    Dropped(usize),
+    Swapped(usize),
+    Doubled(usize),
+    /// The last link of another chain stands there.
+    Replayed(usize, usize),
+}
+
+impl Garbling {
+    fn all(length: usize, chains: usize) -> impl Iterator<Item = Garbling> {
+        let one = move |at: usize| {
+            let moved = [Garbling::Dropped(at), Garbling::Doubled(at)].into_iter();
+            let swapped = (at + 1 < length).then_some(Garbling::Swapped(at));
+            moved.chain(swapped).chain((0..chains).map(move |from| Garbling::Replayed(at, from)))
+        };
+        (0..length).flat_map(one)
+    }
+
+    fn applied(self, mut links: Vec<ShownLink>, made: &[Rc<Chain>]) -> Vec<ShownLink> {
+        match self {
+            Garbling::Dropped(at) => drop(links.remove(at)),
+            Garbling::Swapped(at) => links.swap(at, at + 1),
+            Garbling::Doubled(at) => links.insert(at, links[at].clone()),
+            Garbling::Replayed(at, from) => links.insert(at + 1, made[from].links.last().unwrap().clone()),
+        }
+        links
+    }
 }
 
 impl World {
@@ -316,22 +383,31 @@ impl World {
 
     fn acts(&self) -> Vec<Act> {
         let (mut acts, chains) = (Vec::new(), 0..self.made.len());
-        for who in HONEST {
+        // Whoever has left asks the hub for nothing any more.
+        let has_left = |who: &u8| self.believes[who].state.gone.get(&id(*who)) == Some(&id(*who));
+        for who in HONEST.into_iter().filter(|who| !has_left(who)) {
             if self.left.shown > 0 {
                 acts.extend(chains.clone().map(|at| Act::Show(who, at)));
+            }
+            if self.left.garbled > 0 {
+                let garblings =
+                    |at: usize| Garbling::all(self.made[at].links.len(), self.made.len()).map(move |one| (at, one));
+                acts.extend(chains.clone().flat_map(garblings).map(|(at, one)| Act::ShowGarbled(who, at, one)));
             }
             if self.left.honest > 0 {
                 let others = [1, 2, THIEF, ACCOMPLICE, NEW].into_iter().filter(|other| *other != who);
                 acts.extend(others.map(|other| Act::Remove(who, other)));
-                acts.extend([Act::Add(who, NEW), Act::Rotate(who)]);
+                acts.extend([Act::Add(who, NEW), Act::Rotate(who), Act::Grant(who), Act::Leave(who)]);
             }
             if self.left.recovery > 0 {
-                acts.extend([Act::Recover(who, THIEF), Act::Recover(who, ACCOMPLICE)]);
+                acts.extend([Act::Recover(who, THIEF), Act::Recover(who, ACCOMPLICE), Act::Replace(who)]);
             }
         }
         if self.left.thief > 0 {
-            let thefts = [Theft::Add(ACCOMPLICE), Theft::Remove(1), Theft::Remove(2), Theft::Rotate];
-            acts.extend(chains.flat_map(|at| thefts.map(|theft| Act::Steal(at, theft))));
+            let removals = [Theft::Remove(1), Theft::Remove(2)].into_iter();
+            let thefts = removals.chain([Theft::Add(ACCOMPLICE), Theft::Rotate, Theft::Grant, Theft::Leave]);
+            let thefts: Vec<Theft> = thefts.collect();
+            acts.extend(chains.flat_map(|at| thefts.iter().map(move |theft| Act::Steal(at, *theft))));
         }
         acts
     }
@@ -348,7 +424,13 @@ impl World {
         let (who, made) = match act {
             Act::Show(who, at) => {
                 world.left.shown -= 1;
-                return world.shown(who, at).then_some(world);
+                let links = self.made[at].links.clone();
+                return world.shown(who, links).then_some(world);
+            }
+            Act::ShowGarbled(who, at, garbling) => {
+                world.left.garbled -= 1;
+                let links = garbling.applied(self.made[at].links.clone(), &self.made);
+                return world.shown(who, links).then_some(world);
             }
             Act::Steal(at, theft) => {
                 world.left.thief -= 1;
@@ -357,6 +439,8 @@ impl World {
                     Theft::Add(who) => add(&chain.state, who),
                     Theft::Remove(who) => remove(&chain.state, &[who], name),
                     Theft::Rotate => ChainChange::Rotate(next_epoch(&chain.state, name, &none)),
+                    Theft::Grant => ChainChange::Grant(grant(GRANTS[0])),
+                    Theft::Leave => ChainChange::Leave,
                 };
                 return world.make(&chain, THIEF, change).map(|_| world);
             }
@@ -365,12 +449,19 @@ impl World {
                 let chain = self.believes[&who].clone();
                 (who, world.make(&chain, RECOVERY_KEY, remove(&chain.state, &[gone], name)))
             }
-            Act::Add(who, _) | Act::Remove(who, _) | Act::Rotate(who) => {
+            Act::Replace(who) => {
+                world.left.recovery -= 1;
+                let (chain, next) = (self.believes[&who].clone(), RECOVERY_KEY - world.names % 5 - 1);
+                (who, world.make(&chain, RECOVERY_KEY, recovery(next)))
+            }
+            Act::Add(who, _) | Act::Remove(who, _) | Act::Rotate(who) | Act::Grant(who) | Act::Leave(who) => {
                 world.left.honest -= 1;
                 let chain = self.believes[&who].clone();
                 let change = match act {
                     Act::Add(_, new) => add(&chain.state, new),
                     Act::Remove(_, gone) => remove(&chain.state, &[gone], name),
+                    Act::Grant(_) => ChainChange::Grant(grant(GRANTS[1])),
+                    Act::Leave(_) => ChainChange::Leave,
                     _ => ChainChange::Rotate(next_epoch(&chain.state, name, &none)),
                 };
                 (who, world.make(&chain, who, change))
@@ -380,11 +471,11 @@ impl World {
         Some(world)
     }
 
-    /// A device is shown a chain, and makes removals again that the recovery key did not know. Returns whether anything
+    /// A device is shown links, and makes removals again that the recovery key did not know. Returns whether anything
     /// changed.
-    fn shown(&mut self, who: u8, at: usize) -> bool {
+    fn shown(&mut self, who: u8, links: Vec<ShownLink>) -> bool {
         let known = self.believes[&who].clone();
-        let mut believed = match known.judged(self.made[at].links.clone(), &is_signed) {
+        let mut believed = match known.judged(links, &is_signed) {
             ChainVerdict::Longer(chain) => Rc::new(chain),
             ChainVerdict::Recovered(chain) => {
                 self.due.entry(who).or_default().extend(known.removals_missing_in(&chain.state));
@@ -432,24 +523,33 @@ impl World {
 
     fn check(&self, before: &World, act: Act) {
         for (who, chain) in &self.believes {
-            // A removed device has no key that an honest device uses after it knows of the removal.
+            // Nobody believes what nobody has made.
+            assert!(self.made.iter().any(|made| made.links.starts_with(&chain.links)), "{who} after {act:?}");
+            // A grant counts as long as its maker.
+            let has_maker = |made: &MadeGrant| chain.state.members.contains_key(&made.by);
+            assert!(chain.state.grants.values().all(has_maker), "{who} after {act:?}");
+            // A removed device has no key that an honest device uses after it knows of the removal. After somebody left,
+            // nothing is sent before another key was begun.
             let newest = hex::text(&chain.state.epochs.last().unwrap().check);
-            for gone in chain.state.gone.keys() {
+            for gone in chain.state.gone.keys().filter(|_| !chain.state.is_rotation_due) {
                 assert!(!self.keys_of(gone).contains(&newest), "{gone} has the key of {who} after {act:?}");
                 assert!(!chain.state.members.contains_key(gone), "{act:?}");
             }
             // Every link was made with the key of whoever it names.
             for shown in &chain.links {
-                let signer = (1..=NEW).chain([RECOVERY_KEY]).find(|one| id(*one) == shown.link.by).unwrap();
-                assert_eq!(shown.bytes, keys(signer).sign, "{act:?}");
+                let signers = if shown.link.by == RECOVERY { RECOVERY_KEYS } else { 1..=NEW };
+                let mut signers = signers.filter(|one| shown.link.by == RECOVERY || id(*one) == shown.link.by);
+                assert!(signers.any(|signer| shown.bytes == keys(signer).sign), "{act:?}");
             }
             // What is known only grows, unless the recovery key says otherwise; and then removals by members stay.
             let known = &before.believes[who];
             let is_grown = chain.links.starts_with(&known.links);
             let is_recovered = chain.links.iter().skip(1).any(|shown| shown.link.by == RECOVERY);
             assert!(is_grown || is_recovered, "{who} believes less after {act:?}");
+            // Nobody removes themselves: that others do again.
             let is_in = chain.state.members.contains_key(&id(*who));
-            for (gone, by) in known.state.gone.iter().filter(|(_, by)| is_in && chain.state.members.contains_key(*by)) {
+            let stays = |(gone, by): &(&String, &String)| **gone != id(*who) && chain.state.members.contains_key(*by);
+            for (gone, by) in known.state.gone.iter().filter(|one| is_in && stays(one)) {
                 assert!(!chain.state.members.contains_key(gone), "{by} had removed {gone}; {who} after {act:?}");
             }
         }
@@ -460,9 +560,12 @@ impl World {
 fn in_every_small_world_who_is_removed_gets_no_later_key_and_nobody_speaks_for_another() {
     let mut explored = 0;
     for left in [
-        Left { thief: 1, honest: 2, recovery: 0, shown: 1 },
-        Left { thief: 1, honest: 1, recovery: 1, shown: 1 },
-        Left { thief: 1, honest: 0, recovery: 1, shown: 3 },
+        Left { thief: 1, honest: 2, recovery: 0, shown: 1, garbled: 0 },
+        Left { thief: 2, honest: 1, recovery: 0, shown: 1, garbled: 0 },
+        Left { thief: 1, honest: 1, recovery: 1, shown: 1, garbled: 0 },
+        Left { thief: 1, honest: 0, recovery: 1, shown: 3, garbled: 0 },
+        Left { thief: 1, honest: 1, recovery: 0, shown: 0, garbled: 1 },
+        Left { thief: 0, honest: 1, recovery: 1, shown: 0, garbled: 1 },
     ] {
         let (mut known, mut open) = (HashSet::new(), vec![World::new(left)]);
         while let Some(world) = open.pop() {
@@ -481,10 +584,10 @@ fn in_every_small_world_who_is_removed_gets_no_later_key_and_nobody_speaks_for_a
 
 #[test]
 fn in_long_random_histories_too() {
-    for seed in 0..40_u64 {
-        let mut world = World::new(Left { thief: 12, honest: 8, recovery: 2, shown: 30 });
+    for seed in 0..60_u64 {
+        let mut world = World::new(Left { thief: 12, honest: 8, recovery: 3, shown: 30, garbled: 20 });
         let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        for _ in 0..50 {
+        for _ in 0..70 {
             let acts = world.acts();
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let Some(act) = acts.get((random >> 33) as usize % acts.len().max(1)) else { break };

@@ -191,7 +191,8 @@ fn memory(memory: &Memory, words: &OutgoingText) -> Memory<'static> {
 }
 
 fn background(background: &Background, words: &OutgoingText) -> Background<'static> {
-    let Background { rationale, evidence, supersedes, is_automatic, metadata, uses, author, other_of } = background;
+    let Background { rationale, evidence, supersedes, is_automatic, metadata, uses, author, other_of, for_team } =
+        background;
     let evidence = evidence.iter().map(|one: &Evidence| Evidence {
         text: words.text(&one.text),
         agent: words.name(&one.agent),
@@ -207,14 +208,15 @@ fn background(background: &Background, words: &OutgoingText) -> Background<'stat
         uses: *uses,
         author: author.as_ref().map(|author| words.name(author)),
         other_of: other_of.as_ref().map(|id| words.name(id)),
+        for_team: *for_team,
     }
 }
 
 /// A memory of the stream's project belongs to the project here, whatever its folder is called elsewhere.
 pub fn here(mut event: Event<'static>, location: &Location, arrival: &Arrival) -> Event<'static> {
     if let Event::Memory(MemoryChange { memory: Some(memory), .. }) = &mut event {
-        memory.created_at = memory.created_at.min(arrival.received);
-        memory.updated_at = memory.updated_at.min(arrival.received);
+        memory.created_at = arrival.time(memory.created_at);
+        memory.updated_at = arrival.time(memory.updated_at);
         if memory.project.is_some() {
             memory.project = Some(location.project.clone());
             memory.scope = own_scope(location, arrival.cleaner);

@@ -8,6 +8,7 @@
 //! What arrives is not trusted: it goes through the same rules again, and says nothing about where it comes from. The
 //! device and the teammate are those whose signature was verified.
 
+mod container;
 mod event;
 mod names;
 mod open;
@@ -24,6 +25,7 @@ use cerberus_record::id::{Agent, ProjectId};
 pub use self::open::open_list;
 pub use self::outgoing::{Arrival, ShareAudience, Sharing};
 use self::outgoing::{HERE, OutgoingText};
+pub use self::team::{AUTHOR_CHARS_MAX, plain_name};
 
 /// The part of a record that this space may see; `None` if there is none. A record of another device is never passed
 /// on: its owner shares it. Sharing what was shared changes nothing.
@@ -67,7 +69,7 @@ fn location(location: &Location, words: &OutgoingText) -> Location<'static> {
 pub fn arrived(record: &Record, arrival: &Arrival) -> Option<Record<'static>> {
     let own = Record { origin: None, ..record.clone() };
     let shared = shared(&own, &Sharing { space: arrival.space, ids: &[], names: &[], cleaner: arrival.cleaner })?;
-    let at = shared.at.min(arrival.received);
+    let at = if shared.imported { shared.at.min(arrival.received) } else { arrival.time(shared.at) };
     let here = arrival.location;
     let clean = |text: String| arrival.cleaner.clean(text, Keep::NAME);
     let location = Location {
@@ -82,6 +84,10 @@ pub fn arrived(record: &Record, arrival: &Arrival) -> Option<Record<'static>> {
     };
     let origin = |author| Some(RecordOrigin { device: clean(arrival.device.to_string()), author });
     match arrival.space {
+        ShareAudience::Me if arrival.is_container => {
+            let (key, event) = container::arrived(&shared, &location, arrival)?;
+            Some(Record { at, key, location, event, origin: origin(None), ..shared })
+        }
         ShareAudience::Me => {
             let event = event::here(shared.event, &location, arrival);
             Some(Record { at, location, event, origin: origin(None), ..shared })

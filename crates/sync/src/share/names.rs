@@ -30,16 +30,16 @@ fn without_one(text: &str, name: &str) -> Option<String> {
     }
 }
 
-/// Whether it is the name and no other word. A name of letters alone may be an ordinary word, so there it counts what
-/// stands beside it: `ann@`, `@laptop`, `~ann`, `/ann/`, `laptop:/srv`, `laptop.local`.
+/// Whether it is the name and no other word. A short name is often one, so there it counts what stands beside it: `ann@`,
+/// `@max`, `~ann`, `/ann/`, `max:/srv`, `max.local`.
 fn is_name(before: &str, name: &str, after: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
     if before.ends_with(is_part) || after.starts_with(is_part) {
         return false;
     }
-    let is_word = name.chars().all(char::is_alphabetic) || name.chars().count() < DISTINCT_CHARS_MIN;
+    let is_short = name.chars().count() < DISTINCT_CHARS_MIN;
     let is_path = |rest: &str| rest.starts_with(|c: char| matches!(c, '/' | '~' | '\\') || c.is_ascii_digit());
-    !is_word
+    !is_short
         || before.ends_with(['@', '~', '\\', '/', '='])
         || after.starts_with(['@', '\\'])
         || after.strip_prefix(':').is_some_and(is_path)
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn names_leave_where_they_are_names_and_words_stay() {
-        let names = ["max".to_string(), "Laptop-7".to_string(), "hydra".to_string(), String::new()];
+        let names = ["max".to_string(), "Laptop-7".to_string(), "hydra".to_string(), "anna".to_string(), String::new()];
         for (text, told) in [
             ("set max to 3, max: 4, maximum", "set max to 3, max: 4, maximum"),
             ("max@laptop-7:~$ make", "…@…:~$ make"),
@@ -60,7 +60,8 @@ mod tests {
             ("laptop-77 and my-laptop-7 stay", "laptop-77 and my-laptop-7 stay"),
             ("/srv/max/x, ~max and USER=max", "/srv/…/x, ~… and USER=…"),
             ("scp hydra:/srv/x, http://hydra:80/, hydra.local", "scp …:/srv/x, http://…:80/, ….local"),
-            ("hydra is the project", "hydra is the project"),
+            ("hydra is slow, as Anna said", "… is slow, as … said"),
+            ("hydras and annals", "hydras and annals"),
             ("é max@ é", "é …@ é"),
         ] {
             assert_eq!(without(text, &names), told, "{text}");

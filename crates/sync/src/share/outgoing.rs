@@ -1,5 +1,7 @@
 //! Who gets to see what, and words made ready for them.
 
+use std::time::Duration;
+
 use cerberus_record::clean::Cleaner;
 use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::Location;
@@ -41,13 +43,24 @@ pub const FACTS_MAX: usize = 50;
 pub struct Arrival<'a> {
     pub space: ShareAudience,
     pub device: DeviceId,
+    /// A container sent it: it speaks about its one project, and decides nothing for the user.
+    pub is_container: bool,
     /// The name of the teammate, as the list of members says it. Not needed for the user's own devices.
     pub author: &'a str,
     /// The project here that the stream belongs to.
     pub location: &'a Location<'a>,
     /// When it arrived. Nothing can have happened later: the clock of its device is wrong then.
     pub received: Timestamp,
+    /// How far the clock of its device is behind.
+    pub behind: Duration,
     pub cleaner: &'a Cleaner,
+}
+
+impl Arrival<'_> {
+    /// When something happened, as far as the clock of its device can be believed.
+    pub fn time(&self, at: Timestamp) -> Timestamp {
+        at.plus(self.behind).min(self.received)
+    }
 }
 
 /// Makes text ready for other devices: it names no place on this machine, and secrets are removed once more.

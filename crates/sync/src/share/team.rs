@@ -12,8 +12,8 @@ use super::event;
 use super::outgoing::{Arrival, FACTS_MAX, HERE, OutgoingText};
 
 /// A name is told in every line, so it is short.
-const AUTHOR_CHARS_MAX: usize = 24;
-/// Nobody but a teammate said it.
+pub const AUTHOR_CHARS_MAX: usize = 24;
+/// Nobody but a teammate, or a container, said it.
 const CONFIDENCE: f64 = 0.5;
 
 /// The event as a team may see it.
@@ -23,7 +23,8 @@ pub fn event(event: &Event, words: &OutgoingText) -> Option<Event<'static>> {
             let is_here = words.is_here(memory.project.as_ref());
             let is_projects = matches!(Scope::parse(&memory.scope), Some(Scope::Project(_)));
             let is_theirs = MemorySource::named(&memory.source) == MemorySource::Team;
-            if memory.status != MemoryStatus::Approved || !is_here || !is_projects || is_theirs {
+            let is_approved = memory.status == MemoryStatus::Approved && memory.background.for_team;
+            if !is_approved || !is_here || !is_projects || is_theirs {
                 return None;
             }
             let memory = approved(memory, words);
@@ -57,14 +58,19 @@ fn approved(memory: &Memory, words: &OutgoingText) -> Memory<'static> {
         created_at: memory.created_at,
         updated_at: memory.updated_at,
         source: Clean::word(MemorySource::User.word()),
-        background: Background::default(),
+        background: Background { for_team: true, ..Background::default() },
     }
+}
+
+/// A name without what could be taken for something else.
+pub fn plain_name(name: &str) -> String {
+    let plain = |c: char| if c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '@') { c } else { ' ' };
+    line(&name.chars().map(plain).collect::<String>(), AUTHOR_CHARS_MAX)
 }
 
 /// A teammate's name as it is told: one short line that cannot be mistaken for anything else.
 pub fn author(name: &str, cleaner: &Cleaner) -> Clean<'static> {
-    let plain = |c: char| if c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '@') { c } else { ' ' };
-    let name = line(&name.chars().map(plain).collect::<String>(), AUTHOR_CHARS_MAX);
+    let name = plain_name(name);
     let name = if name.is_empty() { "teammate".to_string() } else { name };
     cleaner.clean(name, Keep::NAME)
 }
@@ -76,44 +82,58 @@ pub fn arrived(
     author: &Clean<'static>,
     arrival: &Arrival,
 ) -> Option<(Clean<'static>, Event<'static>)> {
-    let device = arrival.device.to_string();
-    let key = |parts: &[&str]| Clean::hashes("team", &[fnv1a(parts.join("\0").as_bytes())]);
     match &record.event {
         Event::Memory(MemoryChange { id, memory: Some(memory), .. }) => {
-            let content = arrival.cleaner.clean(memory.content.trim().to_string(), Keep::MEMORY);
-            if content.is_empty() {
-                return None;
-            }
-            // Other words are another proposal: what the user decided about the first words does not change.
-            let own = MemoryId::of(&[&device, id, &content]);
-            let memory = Memory {
-                status: MemoryStatus::Proposed,
-                category: arrival.cleaner.clean(memory.category.to_string(), Keep::SUBJECT),
-                scope: event::own_scope(location, arrival.cleaner),
-                project: Some(location.project.clone()),
-                confidence: CONFIDENCE,
-                created_at: memory.created_at.min(arrival.received),
-                updated_at: memory.updated_at.min(arrival.received),
-                source: Clean::word(MemorySource::Team.word()),
-                background: Background { author: Some(author.clone()), ..Background::default() },
-                content,
-            };
-            let key = key(&["memory", own.as_str()]);
-            let id = arrival.cleaner.clean(own.as_str().to_string(), Keep::NAME);
-            // Once proposed, it is the user's.
-            let change = MemoryChange { id, memory: Some(Box::new(memory)), based_on: Some(0), parent: None };
-            Some((key, Event::Memory(change)))
+            proposal(id, memory, MemorySource::Team, Some(author.clone()), location, arrival)
         }
         Event::Open(OpenFacts { facts }) => {
             let facts = facts.iter().map(|fact| OpenFact {
                 // Rebuilt, so that the code has the form of its kind.
                 code: arrival.cleaner.clean(Fact::words(fact.kind, &fact.code).code, Keep::SUBJECT),
-                at: fact.at.min(arrival.received),
+                at: arrival.time(fact.at),
                 kind: fact.kind,
                 session: Clean::hashes("", &[fnv1a(fact.session.as_bytes())]),
             });
+            let device = arrival.device.to_string();
             Some((key(&["open", &device, &record.key]), Event::Open(OpenFacts { facts: facts.collect() })))
         }
         _ => None,
     }
+}
+
+fn key(parts: &[&str]) -> Clean<'static> {
+    Clean::hashes("team", &[fnv1a(parts.join("\0").as_bytes())])
+}
+
+/// A memory of somebody who decides nothing here: a proposal for this project, under an id of its own.
+pub fn proposal(
+    id: &str,
+    memory: &Memory,
+    source: MemorySource,
+    author: Option<Clean<'static>>,
+    location: &Location,
+    arrival: &Arrival,
+) -> Option<(Clean<'static>, Event<'static>)> {
+    let content = arrival.cleaner.clean(memory.content.trim().to_string(), Keep::MEMORY);
+    if content.is_empty() {
+        return None;
+    }
+    // Other words are another proposal: what the user decided about the first words does not change.
+    let own = MemoryId::of(&[&arrival.device.to_string(), id, &content]);
+    let memory = Memory {
+        status: MemoryStatus::Proposed,
+        category: arrival.cleaner.clean(memory.category.to_string(), Keep::SUBJECT),
+        scope: event::own_scope(location, arrival.cleaner),
+        project: Some(location.project.clone()),
+        confidence: CONFIDENCE,
+        created_at: arrival.time(memory.created_at),
+        updated_at: arrival.time(memory.updated_at),
+        source: Clean::word(source.word()),
+        background: Background { author, ..Background::default() },
+        content,
+    };
+    let id = arrival.cleaner.clean(own.as_str().to_string(), Keep::NAME);
+    // Once proposed, it is the user's.
+    let change = MemoryChange { id, memory: Some(Box::new(memory)), based_on: Some(0), parent: None };
+    Some((key(&["memory", own.as_str()]), Event::Memory(change)))
 }

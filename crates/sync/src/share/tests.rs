@@ -1,4 +1,5 @@
 use std::collections::HashSet;
+use std::time::Duration;
 
 use cerberus_record::check::{CheckChange, CheckDecision, CheckLevel, CheckVerdict, PauseChange};
 use cerberus_record::clean::BUILT_IN;
@@ -78,6 +79,7 @@ fn memory(text: &str, status: MemoryStatus, scope: &str, project: Option<Project
             uses: Uses { count: 3, last_at: None },
             author: None,
             other_of: None,
+            for_team: true,
         },
     };
     Event::Memory(MemoryChange {
@@ -195,7 +197,8 @@ fn share(event: Event<'static>, space: ShareAudience) -> Option<Record<'static>>
 fn arrival<'a>(space: ShareAudience, location: &'a Location<'a>) -> Arrival<'a> {
     let device = DeviceId::from_bytes([1, 2, 3, 4, 5, 6, 7, 8]);
     let (author, received) = ("Ana", at(1_800_000_000_000));
-    Arrival { space, device, author, location, received, cleaner: &BUILT_IN }
+    let (is_container, behind) = (false, Duration::ZERO);
+    Arrival { space, device, is_container, author, location, received, behind, cleaner: &BUILT_IN }
 }
 
 fn there() -> Location<'static> {

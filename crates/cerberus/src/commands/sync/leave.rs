@@ -56,6 +56,8 @@ pub struct RotateRecovery {
 /// Resolve a fork: this device's history counts, confirmed with the recovery code
 ///
 /// Type it on a device that you trust. Then remove the device that wrote the other history.
+///
+/// If the code was made in the other history, that one counts.
 #[derive(clap::Args)]
 pub struct Settle {
     /// The recovery code; `-` reads it from standard input
@@ -130,12 +132,11 @@ impl Settle {
         let _lock = files.lock()?;
         let space = named(&files, self.team.as_deref())?;
         let mut hub = open(context, &space.hub).map_err(failed)?;
-        spaces::settle(&files, hub.as_mut(), space.number, &typed(&self.recovery)?).map_err(failed)?;
+        let is_own = spaces::settle(&files, hub.as_mut(), space.number, &typed(&self.recovery)?).map_err(failed)?;
+        let (label, which) = (space.label(), if is_own { "what this device knows" } else { "what the hub shows" });
         match context.json {
-            true => render::json(&json!({ "settled": space.label() })),
-            false => {
-                render::line(&format!("what this device knows about {} counts; a new key is in use", space.label()))
-            }
+            true => render::json(&json!({ "settled": label })),
+            false => render::line(&format!("{which} about {label} counts; a new key is in use")),
         }
         Ok(())
     }

@@ -19,7 +19,7 @@ use cerberus_sync::files::Files;
 use cerberus_sync::local::Space;
 use cerberus_sync::transport::postgres::HUB_SQL;
 use cerberus_sync::transport::{self, TimeLimit};
-use cerberus_sync::{CONTAINER_RECORDS_MAX, SyncError, forget, token};
+use cerberus_sync::{CONTAINER_RECORDS_MAX, SyncError, forget, names, token};
 use serde_json::{Value, json};
 
 pub use self::conversations::fetch;
@@ -109,7 +109,11 @@ fn now(context: &Context) -> Result<()> {
         return Err(anyhow::anyhow!("sync is not set up"))
             .hint("start with `cerberus sync init URL`; `cerberus sync init --help` shows the addresses of hubs");
     }
-    tell(context, &done)
+    tell(context, &done)?;
+    let files = Files::new(&context.home);
+    let _lock = files.lock()?;
+    done.iter().try_for_each(|one| names::are_told(&files, &one.space))?;
+    Ok(())
 }
 
 /// The result of one space.
@@ -174,7 +178,7 @@ fn tell(context: &Context, done: &[SyncedSpace]) -> Result<()> {
         let one = |SyncedSpace { space, result }: &SyncedSpace| -> Value {
             match result {
                 Ok(report) => json!({
-                    "team": space.team, "sent": report.sent, "received": report.received, "let_in": report.let_in,
+                    "team": space.team, "sent": report.sent, "received": report.received, "let_in": report.let_in, "news": report.news,
                     "ended": report.ended, "paused": report.paused, "problems": report.problems, "new_device": report.is_new_device, "error": null,
                 }),
                 Err(error) => json!({ "team": space.team, "error": error.to_string() }),
@@ -185,6 +189,7 @@ fn tell(context: &Context, done: &[SyncedSpace]) -> Result<()> {
     for SyncedSpace { space, result } in done.iter().filter(|_| !context.json) {
         let Ok(report) = result else { continue };
         report.let_in.iter().for_each(|name| render::line(&format!("{}: let in {name}", space.label())));
+        report.news.iter().for_each(|line| render::line(&format!("{}: {line}", space.label())));
         if report.is_new_device {
             render::line("this home is a copy of another one; it is now a device of its own");
         }
@@ -210,7 +215,9 @@ fn tell_blocked(report: &ExchangeReport) {
 /// What this machine and its user are called.
 fn local_names() -> Vec<String> {
     let users = ["USER", "LOGNAME", "USERNAME"].into_iter().filter_map(|variable| std::env::var(variable).ok());
-    let mut names: Vec<String> = users.chain([computer_name()]).filter(|name| !name.is_empty()).collect();
+    // Every machine has these.
+    let is_own = |name: &String| !name.is_empty() && name != "root" && name != "localhost";
+    let mut names: Vec<String> = users.chain([computer_name()]).filter(is_own).collect();
     // The name of a computer may have a domain.
     names.extend(computer_name().split_once('.').map(|(first, _)| first.to_string()));
     names.sort();

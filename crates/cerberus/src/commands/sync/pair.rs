@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::{IsTerminal, Read};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use cerberus_sync::files::Files;
 use cerberus_sync::links;
 use cerberus_sync::local::{Space, label};
 use cerberus_sync::transport::{handed_on, redacted};
-use cerberus_sync::{keys, spaces, token};
+use cerberus_sync::{names, spaces, token};
 use serde_json::json;
 
 use super::exchanged::exchange;
@@ -71,8 +71,10 @@ impl SyncInitArgs {
         let mut hub = open(context, &address).map_err(|error| not_opened(error, &address))?;
         let name = self.name.clone().unwrap_or_else(|| default_name(self.team.is_some()));
         if let Some(code) = &self.recovery {
-            let space = spaces::recover(&context.home, hub.as_mut(), &address, &typed(code)?, &name).map_err(failed)?;
+            let (space, notes) =
+                spaces::recover(&context.home, hub.as_mut(), &address, &typed(code)?, &name).map_err(failed)?;
             tell_joined(context, &space, true);
+            notes.iter().for_each(|note| render::talk(&format!("cerberus: {note}")));
             return Ok(());
         }
         if let Some(code) = &self.code {
@@ -305,18 +307,20 @@ impl SyncRemoveArgs {
         let space = all.named(team).ok_or_else(|| failed(SyncError::NoSpace(label(team))))?;
         let mut hub = open(context, &space.hub).map_err(failed)?;
         let mut chain = links::current(hub.as_mut(), &files, space, &device, false).map_err(failed)?;
-        let names = names(space, &chain.state);
-        let gone = self.meant(&chain.state, &names)?;
+        let gone = self.meant(space, &chain.state)?;
+        let ended = names::grants(space, &chain.state);
         let ids = gone.iter().cloned().collect::<Vec<_>>().join(", ");
         render::confirm(&format!("Remove {} ({ids}) from {}?", self.device, space.label()), self.yes)?;
         let let_in = links::remove(hub.as_mut(), &files, space, &mut chain, &device, &gone).map_err(failed)?;
         // Somebody may have come in meanwhile.
-        let names = self::names(space, &chain.state);
+        let names = names::told(space, &chain.state);
+        let ended = ended.into_iter().filter(|[id, ..]| !gone.contains(id) && !chain.state.grants.contains_key(id));
+        let ended: Vec<String> = ended.map(|[id, name, _]| format!("{name} ({id})")).collect();
         let let_in: Vec<String> = let_in.iter().map(|id| format!("{} ({id})", names[id])).collect();
         let label = space.label();
         files.save_spaces(&all).map_err(failed)?;
         if context.json {
-            render::json(&json!({ "removed": ids, "let_in": let_in }));
+            render::json(&json!({ "removed": ids, "let_in": let_in, "ended_keys": ended }));
             return Ok(());
         }
         render::line(&format!("removed {} from {label}; a new key is in use", self.device));
@@ -324,16 +328,21 @@ impl SyncRemoveArgs {
             render::line(&format!("it had let in, and these stay: {}", let_in.join(", ")));
             render::talk("cerberus: remove those that you do not know, too");
         }
+        if !ended.is_empty() {
+            render::line(&format!("the keys that it had printed ended with it: {}", ended.join(", ")));
+        }
         render::talk("cerberus: it keeps what it has read so far");
         Ok(())
     }
 
     /// The devices, or the keys of containers, that are meant.
-    fn meant(&self, state: &ChainState, names: &BTreeMap<String, String>) -> Result<BTreeSet<String>> {
-        let is_meant = |(id, name): &(&String, &String)| {
-            **name == self.device || self.device.len() >= ID_CHARS_MIN && id.starts_with(&self.device)
+    fn meant(&self, space: &Space, state: &ChainState) -> Result<BTreeSet<String>> {
+        let names = names::told(space, state).into_iter().chain(names::given(space, state));
+        let names = names.chain(names::grants(space, state).into_iter().map(|[id, name, _]| (id, name)));
+        let is_meant = |(id, name): &(String, String)| {
+            *name == self.device || self.device.len() >= ID_CHARS_MIN && id.starts_with(&self.device)
         };
-        let found: BTreeSet<String> = names.iter().filter(is_meant).map(|(id, _)| id.clone()).collect();
+        let found: BTreeSet<String> = names.filter(is_meant).map(|(id, _)| id).collect();
         // Every key that was printed for the containers of a project has the same name.
         let is_clear = found.len() == 1 || found.iter().all(|id| state.grants.contains_key(id));
         match found.is_empty() {
@@ -345,15 +354,6 @@ impl SyncRemoveArgs {
             false => Ok(found),
         }
     }
-}
-
-/// What devices and keys of containers are called.
-fn names(space: &Space, state: &ChainState) -> BTreeMap<String, String> {
-    let grants = state
-        .grants
-        .iter()
-        .map(|(id, grant)| (id.clone(), keys::opened_name(space, state, &grant.sign, &grant.name).unwrap_or_default()));
-    links::names(space, state).into_iter().chain(grants).collect()
 }
 
 const ID_CHARS_MIN: usize = 4;

@@ -41,7 +41,7 @@ pub struct ShareArgs {
     #[arg(long)]
     pub(in crate::commands) dry_run: bool,
 
-    /// Decide which open items the team is told; the project is shared with it already
+    /// Decide which open items and memories the team is told; the project is shared with it already
     #[arg(long, conflicts_with_all = ["dry_run", "team", "conversations"])]
     pub(in crate::commands) review: bool,
 }

@@ -4,7 +4,7 @@ use cerberus_sync::SyncError;
 use cerberus_sync::files::Files;
 use cerberus_sync::forget;
 use cerberus_sync::local::{Space, label};
-use cerberus_sync::status::{self, ProjectStatus, SpaceStatus};
+use cerberus_sync::status::{self, GrantStatus, ProjectStatus, SpaceStatus};
 use cerberus_sync::transport::redacted;
 use serde_json::{Value, json};
 
@@ -47,12 +47,12 @@ fn print(context: &Context, space: &SpaceStatus) {
     render::line(&format!("  space        {}", space.space));
     render::line(&format!("  this device  {} ({})", space.name, space.device));
     for device in space.devices.iter().filter(|device| !device.is_this) {
-        render::line(&format!(
-            "  device       {} ({}), last heard {}",
-            device.name,
-            device.device,
-            ago(device.last_head)
-        ));
+        let by = device.let_in_by.as_ref().map_or_else(String::new, |by| format!(", let in by {by}"));
+        let (name, id) = (&device.name, &device.device);
+        render::line(&format!("  device       {name} ({id}){by}, last heard {}", ago(device.last_head)));
+    }
+    for GrantStatus { grant, name, by } in &space.grants {
+        render::line(&format!("  key          {name} ({grant}), printed by {by}"));
     }
     for project in &space.projects {
         let (name, root) = (&project.name, &project.root);
@@ -67,7 +67,7 @@ fn print(context: &Context, space: &SpaceStatus) {
         0 => "never renewed".to_string(),
         times => format!("renewed {}", render::count(times as usize, "time")),
     };
-    render::line(&format!("  key          {renewed}"));
+    render::line(&format!("  space key    {renewed}"));
     forgotten(space).iter().for_each(|line| render::line(&format!("  forgotten    {line}")));
     space.problems.iter().for_each(|problem| render::line(&format!("  PROBLEM      {problem}")));
 }

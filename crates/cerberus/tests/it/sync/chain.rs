@@ -53,7 +53,9 @@ pub fn plant(hub: &Hub, env: &TestEnv, by: &str, secrets: &Secrets, change: Chai
     let mut links: Vec<String> = serde_json::from_slice(&fs::read(&document).unwrap()).unwrap();
     links.push(hex::text(&bytes));
     fs::write(&document, serde_json::to_vec(&links).unwrap()).unwrap();
-    let stream = document.ancestors().nth(2).unwrap().join("chain").join(format!("{:016x}", chain.state.recoveries));
+    let stream = document.ancestors().nth(2).unwrap().join("chain");
+    let stream = stream.join(format!("{:016x}", links::place_after(&link.previous)));
+    fs::create_dir_all(&stream).unwrap();
     fs::write(stream.join(format!("{:016x}", link.number)), bytes).unwrap();
 }
 
@@ -258,6 +260,35 @@ fn something_else_where_a_device_writes_makes_it_no_copy() {
     b.ok(&["sync"]);
     assert!(b.brief().contains("first") && b.brief().contains("second"), "{}", b.brief());
     assert_eq!(problems(&b), [""; 0]);
+}
+
+#[test]
+fn what_stands_in_the_way_of_one_stream_keeps_no_other_from_being_sent() {
+    let (hub, a, b) = pair();
+    a.ok(&["learn", "I like short answers", "--everywhere"]);
+    a.ok(&["sync"]);
+    // Wherever the stream of what belongs to no project may go on or begin again, there is something.
+    let stream = hub.path().join(&known(&a).0.id).join("space").join(id(&a));
+    for generation in 1..8 {
+        let dir = stream.join(format!("{generation:016x}"));
+        fs::create_dir_all(&dir).unwrap();
+        for number in 1..8 {
+            let path = dir.join(format!("{number:016x}"));
+            if !path.exists() {
+                fs::write(path, b"planted").unwrap();
+            }
+        }
+    }
+    a.ok(&["learn", "I like long answers", "--everywhere"]);
+    decide(&a, "written in a project");
+    a.ok(&["sync"]);
+    assert!(problems(&a).iter().any(|problem| problem.contains("where this device writes")), "{:?}", problems(&a));
+    b.ok(&["sync"]);
+    assert!(b.brief().contains("written in a project"), "{}", b.brief());
+    // Each exchange goes further; nothing is lost.
+    a.ok(&["sync"]);
+    b.ok(&["sync"]);
+    assert!(b.json(&["memory", "list"]).to_string().contains("long answers"));
 }
 
 #[test]

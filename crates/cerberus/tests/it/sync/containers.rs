@@ -152,6 +152,17 @@ fn a_container_gets_what_is_old_but_still_holds_and_reads_no_more_than_it_must()
 }
 
 #[test]
+fn what_is_old_but_still_holds_moves_to_another_hub() {
+    let (hub, a) = long_ago();
+    let other = Hub::new();
+    a.ok(&["sync", "move", &other.url()]);
+    assert!(!base_files(&other).is_empty() && !base_files(&hub).is_empty());
+    let (token, container) = (printed_key(&a), machine());
+    assert_eq!(started(&container, &token)["problems"], serde_json::json!([]));
+    assert!(container.brief().contains("zanzibar"), "{}", container.brief());
+}
+
+#[test]
 fn a_base_that_was_changed_is_refused_and_the_streams_are_read() {
     let (hub, a) = long_ago();
     let token = printed_key(&a);

@@ -194,18 +194,21 @@ fn a_clock_that_is_off_by_a_year_is_said_and_breaks_nothing() {
 }
 
 #[test]
-fn a_clock_that_is_behind_is_said() {
-    let (hub, a, b) = pair();
+fn a_clock_that_is_behind_is_said_and_what_its_device_records_is_told() {
+    let (hub, a, mut b) = pair();
     decide(&a, "made now");
     a.ok(&["sync"]);
     // The clock of b is a year behind, but b has read what a has just written.
     let wall = Timestamp::from_millis(Clock::new(None).wall.millis() - 365 * 24 * 60 * 60 * 1_000);
     let behind = Clock { now: wall, wall, is_given: false };
+    b.set_now(Some(&wall.to_string()));
+    decide(&b, "made by a slow clock");
     let home = Home::new(b.home());
     let mut store = fold::open(&home).unwrap();
     let mut folder = Folder::open(hub.path()).unwrap();
     let mut exchange = Exchange { home: &home, clock: &behind, store: &mut store, only: None, records_max: None };
     assert!(exchange.run(&mut folder, 0).unwrap().received > 0);
     a.ok(&["sync"]);
+    assert!(a.brief().contains("made by a slow clock"), "{}", a.brief());
     assert!(problems(&a).iter().any(|problem| problem.ends_with("days behind")), "{:?}", problems(&a));
 }

@@ -7,12 +7,14 @@ mod containers;
 mod conversations;
 mod faults;
 mod forget;
+mod grants;
 mod hostile;
 mod hubs;
 mod interleave;
 mod limits;
 mod links;
 mod machines;
+mod recovery;
 mod scale;
 mod team;
 

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::process::Stdio;
 
+use cerberus_testkit::env::TestEnv;
 use serde_json::{Value, json};
 
 use super::forget::holds;
@@ -27,6 +28,7 @@ fn a_team_shares_decisions_and_rules_but_no_words() {
     decide_for_team(&ann, "use sqlite for the queue");
     ann.ok(&["learn", "Never push to main", "--scope", "project:hydra"]);
     ann.ok(&["learn", "I like short answers", "--everywhere"]);
+    approve_for_team(&ann, "Never push");
     ann.ok(&["sync"]);
     bob.ok(&["sync"]);
     let brief = bob.brief();
@@ -51,6 +53,87 @@ fn a_team_shares_decisions_and_rules_but_no_words() {
     assert!(bob.brief().contains("without eve"));
     assert!(!eve.run(&["sync"]).status.success());
     assert_eq!(problems(&bob), [""; 0]);
+}
+
+/// Says yes to what contains this, and no to everything else.
+fn approve_for_team(env: &TestEnv, words: &str) -> String {
+    let listed = env.json(&["share", "--review"]);
+    let answer = |item: &Value| if item["text"].as_str().unwrap().contains(words) { "y\n" } else { "n\n" };
+    let asked = listed["items"].as_array().unwrap().iter().filter(|item| item["told"] == false);
+    let typed: String = asked.map(answer).collect();
+    let mut review = env.command();
+    let review = review.args(["share", "--review"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut review = review.spawn().unwrap();
+    review.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
+    let said = review.wait_with_output().unwrap();
+    String::from_utf8_lossy(&said.stdout).into_owned()
+}
+
+#[test]
+fn no_memory_goes_to_a_team_by_itself() {
+    let hub = Hub::new();
+    let (ann, bob) = (machine(), machine());
+    ann.ok(&["sync", "init", &hub.url(), "--team", "acme", "--name", "ann"]);
+    ann.ok(&["share", "--team", "acme"]);
+    join(&ann, &bob, &hub, "bob", &["--team", "acme"]);
+    ann.start("s1", "startup");
+    ann.hook("s1", "UserPromptSubmit", json!({"prompt": "From now on, always use zanzibar for the queue."}));
+    ann.hook("s1", "SessionEnd", json!({"reason": "other"}));
+    ann.ok(&["learn", "Never tell marzipan to anybody"]);
+    ann.ok(&["learn", "Always run the linter"]);
+    let approved = ann.json(&["memory", "list"]).to_string();
+    for words in ["zanzibar", "marzipan", "linter"] {
+        assert!(approved.contains(words), "{words}: {approved}");
+    }
+    let preview = ann.json(&["share", "--dry-run", "--team", "acme"]).to_string();
+    assert!(!preview.contains("zanzibar") && !preview.contains("linter"), "{preview}");
+    assert!(approve_for_team(&ann, "linter").contains("1 item will be told"));
+    ann.ok(&["sync"]);
+    bob.ok(&["sync"]);
+    let proposals = bob.json(&["memory", "propose"]).to_string();
+    assert!(proposals.contains("linter"), "{proposals}");
+    // Other words were not read for the team.
+    let memories = ann.json(&["memory", "list"]);
+    let linter = memories.as_array().unwrap().iter().find(|one| one.to_string().contains("linter")).unwrap();
+    let id = linter["id"].as_str().unwrap().to_string();
+    ann.ok(&["memory", "edit", &id, "Always run the trombone"]);
+    ann.ok(&["sync"]);
+    bob.ok(&["sync"]);
+    for words in ["zanzibar", "marzipan", "trombone"] {
+        assert!(!holds(&bob, words), "{words}");
+    }
+}
+
+#[test]
+fn who_is_let_in_by_whom_is_told_to_everybody_and_no_two_have_one_name() {
+    let hub = Hub::new();
+    let (ann, bob, thief) = (machine(), machine(), machine());
+    ann.ok(&["sync", "init", &hub.url(), "--team", "acme", "--name", "ann"]);
+    ann.ok(&["share", "--team", "acme"]);
+    join(&ann, &bob, &hub, "bob", &["--team", "acme"]);
+    ann.ok(&["sync"]);
+    bob.ok(&["sync"]);
+    join(&bob, &thief, &hub, "Ann", &["--team", "acme"]);
+    let own = super::space(&thief)["device"].as_str().unwrap().to_string();
+    let told = format!("Ann {} ({own}) was let in by bob", &own[..4]);
+    // An exchange in the background tells nobody, and does not count.
+    ann.ok(&["sync", "--detached"]);
+    assert!(ann.ok(&["sync"]).contains(&told));
+    assert!(!ann.ok(&["sync"]).contains("was let in"), "once");
+    let devices = super::space(&ann)["devices"].clone();
+    let one = |id: &str| devices.as_array().unwrap().iter().find(|one| one["device"] == id).unwrap().clone();
+    assert_eq!((&one(&own)["let_in_by"], &one(&own)["name"]), (&json!("bob"), &json!(format!("Ann {}", &own[..4]))));
+    let first = super::space(&ann)["device"].as_str().unwrap().to_string();
+    assert_eq!(
+        (&one(&first)["let_in_by"], &one(&first)["name"]),
+        (&Value::Null, &json!(format!("ann {}", &first[..4])))
+    );
+    decide_for_team(&thief, "use a kazoo");
+    thief.ok(&["sync"]);
+    bob.ok(&["sync"]);
+    assert!(bob.brief().contains(&format!("team:use a kazoo (Ann {}", &own[..4])), "{}", bob.brief());
+    let refused = bob.run(&["sync", "remove", "Ann", "--team", "acme", "--yes"]);
+    assert!(refused.status.success(), "the other is called ann: {refused:?}");
 }
 
 #[test]
@@ -102,18 +185,7 @@ fn a_person_decides_what_of_the_open_items_a_team_is_told() {
         items.iter().find(|item| item["text"].as_str().unwrap().contains(text)).unwrap()["told"].clone()
     };
     assert_eq!((told("marzipan"), told("kazoos"), told("sqlite")), (json!(false), json!(false), json!(true)));
-    let answers = |item: &Value| match item["text"].as_str().unwrap().contains("marzipan") {
-        true => "y\n",
-        false => "n\n",
-    };
-    let asked = listed["items"].as_array().unwrap().iter().filter(|item| item["told"] == false);
-    let typed: String = asked.map(answers).collect();
-    let mut review = ann.command();
-    let review = review.args(["share", "--review"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut review = review.spawn().unwrap();
-    review.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
-    let said = review.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    let said = approve_for_team(&ann, "marzipan");
     assert!(said.contains("1 item will be told"), "{said}");
     ann.ok(&["sync"]);
     bob.ok(&["sync"]);
