@@ -42,12 +42,12 @@
 //!
 //! A container is not a member. It has a *grant*: a key that signs for containers of one project and nothing else.
 
-mod link;
-
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use self::link::{ChainChange, Epoch, Grant, Keys, Link, LinkRefusal, MemberDevice, RECOVERY, ShownLink, id_of};
+pub use super::chain_link::{
+    ChainChange, Epoch, Grant, Keys, Link, LinkRefusal, MemberDevice, RECOVERY, ShownLink, id_of,
+};
 use super::crypto::{Key, SIGNATURE_BYTES};
 
 /// How many devices a space may have. Whoever begins a key wraps it for all of them in one link, which every hub takes.

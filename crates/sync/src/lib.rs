@@ -9,6 +9,7 @@ mod ahead;
 mod base;
 pub mod batch;
 pub mod chain;
+mod chain_link;
 mod compare;
 mod consent;
 pub mod conversations;

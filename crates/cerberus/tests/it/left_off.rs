@@ -8,18 +8,7 @@ use serde_json::{Value, json};
 use crate::doors::mcp;
 use crate::env;
 use crate::lifecycle::Agent;
-
-fn ask(env: &TestEnv, session: &str, prompt: &str) {
-    env.hook(session, "UserPromptSubmit", json!({"prompt": prompt}));
-}
-
-fn answer(env: &TestEnv, session: &str, message: &str) {
-    env.hook(session, "Stop", json!({"last_assistant_message": message, "stop_hook_active": false}));
-}
-
-fn end(env: &TestEnv, session: &str) {
-    env.hook(session, "SessionEnd", json!({"reason": "prompt_input_exit"}));
-}
+use crate::ordinary::{answer, ask, end};
 
 fn ran(id: &str, command: &str, printed: &str) -> Value {
     json!({"tool_name": "Bash", "tool_use_id": id, "tool_input": {"command": command},
@@ -328,7 +317,12 @@ fn an_agent_that_asks_is_not_told_its_own_request() {
     let env = env();
     let mut past = Agent::start(&env);
     past.hook(&env, "work", "SessionStart", json!({"source": "startup"}));
-    past.hook(&env, "work", "UserPromptSubmit", json!({"prompt": "Split the proxy into three parts", "prompt_id": "1"}));
+    past.hook(
+        &env,
+        "work",
+        "UserPromptSubmit",
+        json!({"prompt": "Split the proxy into three parts", "prompt_id": "1"}),
+    );
     past.hook(&env, "work", "Stop", json!({"last_assistant_message": "The proxy is split."}));
     past.hook(&env, "work", "SessionEnd", json!({"reason": "exit"}));
     past.kill();

@@ -6,15 +6,15 @@ use serde_json::{Value, json};
 use crate::env;
 use crate::lifecycle::Agent;
 
-fn ask(env: &TestEnv, session: &str, prompt: &str) {
+pub fn ask(env: &TestEnv, session: &str, prompt: &str) {
     env.hook(session, "UserPromptSubmit", json!({"prompt": prompt}));
 }
 
-fn answer(env: &TestEnv, session: &str, message: &str) {
+pub fn answer(env: &TestEnv, session: &str, message: &str) {
     env.hook(session, "Stop", json!({"last_assistant_message": message, "stop_hook_active": false}));
 }
 
-fn end(env: &TestEnv, session: &str) {
+pub fn end(env: &TestEnv, session: &str) {
     env.hook(session, "SessionEnd", json!({"reason": "prompt_input_exit"}));
 }
 

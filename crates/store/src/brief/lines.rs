@@ -42,7 +42,8 @@ pub(super) fn edited_last(
         let Some(last) = functions.max_by_key(|known| (known.at, known.event)) else { continue };
         // What was edited last is gone.
         let is_gone = |edited: &EditedLine| edited.line as usize > source.lines().count();
-        if found.first().is_some_and(|(edited, _)| is_gone(edited) && (edited.at, edited.event) > (last.at, last.event)) {
+        if found.first().is_some_and(|(edited, _)| is_gone(edited) && (edited.at, edited.event) > (last.at, last.event))
+        {
             continue;
         }
         let function = last.fact.text.clone();

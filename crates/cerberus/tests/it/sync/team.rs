@@ -69,14 +69,20 @@ fn approve_for_team(env: &TestEnv, words: &str) -> String {
     String::from_utf8_lossy(&said.stdout).into_owned()
 }
 
-#[test]
-fn no_memory_goes_to_a_team_by_itself() {
+/// A team of two, of whom the first has a session.
+fn team_at_work() -> (Hub, TestEnv, TestEnv) {
     let hub = Hub::new();
     let (ann, bob) = (machine(), machine());
     ann.ok(&["sync", "init", &hub.url(), "--team", "acme", "--name", "ann"]);
     ann.ok(&["share", "--team", "acme"]);
     join(&ann, &bob, &hub, "bob", &["--team", "acme"]);
     ann.start("s1", "startup");
+    (hub, ann, bob)
+}
+
+#[test]
+fn no_memory_goes_to_a_team_by_itself() {
+    let (_hub, ann, bob) = team_at_work();
     ann.hook("s1", "UserPromptSubmit", json!({"prompt": "From now on, always use zanzibar for the queue."}));
     ann.hook("s1", "SessionEnd", json!({"reason": "other"}));
     ann.ok(&["learn", "Never tell marzipan to anybody"]);
@@ -169,12 +175,7 @@ fn a_team_gets_what_a_person_recorded_for_it_and_nothing_else() {
 
 #[test]
 fn a_person_decides_what_of_the_open_items_a_team_is_told() {
-    let hub = Hub::new();
-    let (ann, bob) = (machine(), machine());
-    ann.ok(&["sync", "init", &hub.url(), "--team", "acme", "--name", "ann"]);
-    ann.ok(&["share", "--team", "acme"]);
-    join(&ann, &bob, &hub, "bob", &["--team", "acme"]);
-    ann.start("s1", "startup");
+    let (_hub, ann, bob) = team_at_work();
     let by_agent = ann.command().args(["record", "decision", "use marzipan"]).env("CLAUDECODE", "1").output().unwrap();
     assert!(by_agent.status.success(), "{by_agent:?}");
     decide(&ann, "use kazoos at home");
@@ -237,12 +238,7 @@ fn own_devices_in_a_team_are_no_teammates() {
 
 #[test]
 fn what_a_teammate_forgets_is_gone_from_the_others() {
-    let hub = Hub::new();
-    let (ann, bob) = (machine(), machine());
-    ann.ok(&["sync", "init", &hub.url(), "--team", "acme", "--name", "ann"]);
-    ann.ok(&["share", "--team", "acme"]);
-    join(&ann, &bob, &hub, "bob", &["--team", "acme"]);
-    ann.start("s1", "startup");
+    let (_hub, ann, bob) = team_at_work();
     decide_for_team(&ann, "use zanzibar for the queue");
     ann.ok(&["sync"]);
     bob.ok(&["sync"]);

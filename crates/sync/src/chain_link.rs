@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::crypto::{self, Key, SIGNATURE_BYTES, hex};
+use super::crypto::{self, Key, SIGNATURE_BYTES, hex};
 
 /// Signs in the name of the recovery key.
 pub const RECOVERY: &str = "recovery";
+
 /// The public keys of a device, or of the recovery code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Keys {
