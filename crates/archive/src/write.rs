@@ -284,7 +284,7 @@ impl Adding<'_> {
             // The same bytes are read once more.
             self.mark = 0;
         }
-        if !self.lines.is_empty() || !(is_object && self.recorded.is_left) {
+        if !(self.lines.is_empty() && is_object && self.recorded.is_left) {
             self.flush(archive)?;
         }
         Ok(self.added)

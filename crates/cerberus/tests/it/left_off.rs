@@ -5,7 +5,6 @@ use std::path::Path;
 use cerberus_testkit::env::TestEnv;
 use serde_json::{Value, json};
 
-use crate::doors::mcp;
 use crate::env;
 use crate::lifecycle::Agent;
 use crate::ordinary::{answer, ask, end};
@@ -312,6 +311,14 @@ fn a_session_that_its_user_interrupted_is_not_at_work() {
     assert!(!told.contains("live:") && told.contains("last:Rename the xylophone driver"), "{told}");
 }
 
+/// Begins a session, and asks with the tool of MCP.
+const ASKING_AGENT: &str = "import subprocess, sys\n\
+    program, start, prompt, call = sys.argv[1:]\n\
+    for said in (start, prompt):\n    \
+        subprocess.run([program, 'hook', 'claude-code'], input=said.encode(), stdout=subprocess.DEVNULL)\n\
+    answer = subprocess.run([program, 'mcp'], input=(call + '\\n').encode(), stdout=subprocess.PIPE)\n\
+    print(answer.stdout.decode())\n";
+
 #[test]
 fn an_agent_that_asks_is_not_told_its_own_request() {
     let env = env();
@@ -329,10 +336,18 @@ fn an_agent_that_asks_is_not_told_its_own_request() {
     let mut agent = Agent::start(&env);
     agent.hook(&env, "other", "SessionStart", json!({"source": "startup"}));
     agent.hook(&env, "other", "UserPromptSubmit", json!({"prompt": "Tune the harp", "prompt_id": "1"}));
-    // The process of this session is the one that starts the server below.
-    env.start("own", "startup");
-    ask(&env, "own", "Rename the xylophone driver");
-    let told = mcp(&env, &[("session_context", json!({}))]);
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "session_context", "arguments": {}}});
+    let prompt = json!({"prompt": "Rename the xylophone driver", "prompt_id": "1"});
+    let mut own = env.command_for("python3");
+    own.args(["-c", ASKING_AGENT]).arg(env.command().get_program());
+    for payload in [
+        env.payload("own", "SessionStart", json!({"source": "startup"})),
+        env.payload("own", "UserPromptSubmit", prompt),
+    ] {
+        own.arg(String::from_utf8(payload).unwrap());
+    }
+    let told = String::from_utf8(own.arg(call.to_string()).output().unwrap().stdout).unwrap();
     assert!(told.contains("asked:Split the proxy into three parts") && !told.contains("Rename"), "{told}");
     assert!(told.contains("live:claude-code, 0m ago: Tune the harp") && !told.contains("asked:Tune"), "{told}");
     agent.kill();

@@ -274,7 +274,7 @@ fn a_summary_is_told_although_the_codes_are_many() {
     env.ok(&["summarize"]);
     let codes = told(&env, "codes");
     let both = told(&env, "both");
-    assert!(both.contains(SAID) && both.ends_with(codes.trim_start_matches(|c| c == '\n')), "{both}\n---\n{codes}");
+    assert!(both.contains(SAID) && both.ends_with(codes.trim_start_matches('\n')), "{both}\n---\n{codes}");
     let small = env.json(&["brief", "--format", "both", "--budget", "600"]);
     let dropped = small["dropped"].as_array().unwrap();
     let is_listed = |one: &Value| one["code"].as_str().unwrap().starts_with("summary:Split proxy.go");

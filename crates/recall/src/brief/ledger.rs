@@ -110,7 +110,7 @@ pub fn checked(runs: &[SessionRun], facts: &[KnownFact]) -> Option<TestsPassed> 
     let since: FastSet<&str> = since.filter_map(|known| known.fact.path.as_deref()).collect();
     let is_told = last.run.verdict == runs::RunVerdict::Green && !edits.is_empty();
     let (command, session) = (last.command.key.clone(), last.session.clone());
-    is_told.then(|| TestsPassed { command, session, at: last.at, edited_since: Some(since.len()), branch: None })
+    is_told.then_some(TestsPassed { command, session, at: last.at, edited_since: Some(since.len()), branch: None })
 }
 
 /// Whether git has to be asked what was merged.

@@ -48,9 +48,9 @@ pub fn record(recorder: &mut Recorder, located: &Located, session: &SessionRow) 
         for path in written(repository, from, until) {
             let name = identity::relative(own, &own.root, &repository.root.join(&path).to_string_lossy());
             let is_gone = repository.root.join(&path).symlink_metadata().is_err();
-            if !reported.contains(&path)
-                && !(is_gone && recorder.store().was_edited(&session.root, &name, clock.now)?)
-            {
+            let is_known =
+                reported.contains(&path) || is_gone && recorder.store().was_edited(&session.root, &name, clock.now)?;
+            if !is_known {
                 changed.push(name);
             }
         }

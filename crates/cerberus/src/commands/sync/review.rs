@@ -48,7 +48,8 @@ pub fn review(context: &Context) -> Result<()> {
     drop(store);
     let items = for_team.into_iter().map(|item| (true, ReviewedItem::Open(item)));
     let items = items.chain(others.into_iter().map(|item| (false, ReviewedItem::Open(item))));
-    let memories = memories.into_iter().map(|row| (row.memory.background.for_team, ReviewedItem::Memory(row)));
+    let memories =
+        memories.into_iter().map(|row| (row.memory.background.for_team, ReviewedItem::Memory(Box::new(row))));
     let (told, others): (Vec<_>, Vec<_>) = items.chain(memories).partition(|(is_told, _)| *is_told);
     if context.json {
         let one = |(is_told, item): &(bool, ReviewedItem)| {
@@ -85,7 +86,7 @@ pub fn review(context: &Context) -> Result<()> {
 /// Something that a team may be told.
 enum ReviewedItem {
     Open(BriefLine),
-    Memory(MemoryRow),
+    Memory(Box<MemoryRow>),
 }
 
 impl ReviewedItem {

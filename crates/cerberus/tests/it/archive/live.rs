@@ -214,7 +214,7 @@ fn an_archiver_that_is_killed_at_random_loses_and_doubles_nothing() {
     let env = env();
     let mut written = kept_session(&env);
     let mixed = |number: u64| {
-        (0..3_000).map(|n| format!("{:08x} ", (number * 7919 + n) * 0x9e37_79b9 >> 8)).collect::<String>()
+        (0..3_000).map(|n| format!("{:08x} ", ((number * 7919 + n) * 0x9e37_79b9) >> 8)).collect::<String>()
     };
     let mut kills = 0;
     for round in 0..12 {
