@@ -313,10 +313,10 @@ fn a_session_that_its_user_interrupted_is_not_at_work() {
 
 /// Begins a session, and asks with the tool of MCP.
 const ASKING_AGENT: &str = "import subprocess, sys\n\
-    program, start, prompt, call = sys.argv[1:]\n\
+    program, start, prompt, calls = sys.argv[1:]\n\
     for said in (start, prompt):\n    \
         subprocess.run([program, 'hook', 'claude-code'], input=said.encode(), stdout=subprocess.DEVNULL)\n\
-    answer = subprocess.run([program, 'mcp'], input=(call + '\\n').encode(), stdout=subprocess.PIPE)\n\
+    answer = subprocess.run([program, 'mcp'], input=calls.encode(), stdout=subprocess.PIPE)\n\
     print(answer.stdout.decode())\n";
 
 #[test]
@@ -336,6 +336,9 @@ fn an_agent_that_asks_is_not_told_its_own_request() {
     let mut agent = Agent::start(&env);
     agent.hook(&env, "other", "SessionStart", json!({"source": "startup"}));
     agent.hook(&env, "other", "UserPromptSubmit", json!({"prompt": "Tune the harp", "prompt_id": "1"}));
+    let client = json!({"name": "test", "version": "1"});
+    let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize",
+        "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}});
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": {"name": "session_context", "arguments": {}}});
     let prompt = json!({"prompt": "Rename the xylophone driver", "prompt_id": "1"});
@@ -347,7 +350,7 @@ fn an_agent_that_asks_is_not_told_its_own_request() {
     ] {
         own.arg(String::from_utf8(payload).unwrap());
     }
-    let told = String::from_utf8(own.arg(call.to_string()).output().unwrap().stdout).unwrap();
+    let told = String::from_utf8(own.arg(format!("{hello}\n{call}\n")).output().unwrap().stdout).unwrap();
     assert!(told.contains("asked:Split the proxy into three parts") && !told.contains("Rename"), "{told}");
     assert!(told.contains("live:claude-code, 0m ago: Tune the harp") && !told.contains("asked:Tune"), "{told}");
     agent.kill();
