@@ -351,7 +351,7 @@ fn an_agent_that_asks_is_not_told_its_own_request() {
         own.arg(String::from_utf8(payload).unwrap());
     }
     let told = String::from_utf8(own.arg(format!("{hello}\n{call}\n")).output().unwrap().stdout).unwrap();
-    assert!(told.contains("asked:Split the proxy into three parts") && !told.contains("Rename"), "{told}");
+    assert!(told.contains("last:Split the proxy into three parts") && !told.contains("Rename"), "{told}");
     assert!(told.contains("live:claude-code, 0m ago: Tune the harp") && !told.contains("asked:Tune"), "{told}");
     agent.kill();
 }
