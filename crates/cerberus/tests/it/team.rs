@@ -24,6 +24,8 @@ use cerberus_testkit::env::{START, TestEnv};
 use serde_json::{Value, json};
 
 use crate::env;
+use crate::sync::Hub;
+use crate::sync::team::approve_for_team;
 
 fn now() -> Timestamp {
     Timestamp::parse(START).unwrap()
@@ -138,9 +140,15 @@ fn a_team_is_told_to_somebody_who_never_worked_here() {
 
 #[test]
 fn a_teammates_memory_waits_for_the_user() {
-    let (ana, bo) = (env(), env());
+    let (mut ana, bo) = (env(), env());
+    let hub = Hub::new();
+    ana.git(&ana.project(), &["remote", "add", "origin", "https://git.example.com/acme/hydra.git"]);
+    ana.set_now(None);
+    ana.ok(&["sync", "init", &hub.url(), "--team", "acme", "--name", "Ana"]);
+    ana.ok(&["share", "--team", "acme"]);
     ana.ok(&["learn", "Never use npm, use pnpm.", "--scope", "project"]);
     ana.ok(&["learn", "Talk to me in Spanish.", "--everywhere"]);
+    approve_for_team(&ana, "npm");
     deliver(&ana, &bo, ShareAudience::Team, "Ana");
     deliver(&ana, &bo, ShareAudience::Team, "Ana");
     let waiting = proposals(&bo);
@@ -155,6 +163,7 @@ fn a_teammates_memory_waits_for_the_user() {
     // What Ana does with hers afterwards changes nothing here.
     let own = ana.json(&["memory", "list"])[0]["id"].as_str().unwrap().to_string();
     ana.ok(&["memory", "edit", &own, "Never use pnpm."]);
+    approve_for_team(&ana, "npm");
     deliver(&ana, &bo, ShareAudience::Team, "Ana");
     let text = bo.brief();
     assert!(text.contains("Never use npm, use pnpm") && !text.contains("Never use pnpm"), "{text}");

@@ -16,7 +16,7 @@ mod links;
 mod machines;
 mod recovery;
 mod scale;
-mod team;
+pub mod team;
 
 use std::path::{Path, PathBuf};
 

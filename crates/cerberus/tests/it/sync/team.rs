@@ -56,7 +56,7 @@ fn a_team_shares_decisions_and_rules_but_no_words() {
 }
 
 /// Says yes to what contains this, and no to everything else.
-fn approve_for_team(env: &TestEnv, words: &str) -> String {
+pub fn approve_for_team(env: &TestEnv, words: &str) -> String {
     let listed = env.json(&["share", "--review"]);
     let answer = |item: &Value| if item["text"].as_str().unwrap().contains(words) { "y\n" } else { "n\n" };
     let asked = listed["items"].as_array().unwrap().iter().filter(|item| item["told"] == false);
