@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -13,8 +13,8 @@ use std::time::Instant;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Mode, OFlags, Timestamps, UTIME_NOW, fchmod, fstat, linkat, mkdirat, openat, renameat,
-    statat, unlinkat, utimensat,
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, Timestamps, UTIME_NOW, fchmod, fstat, linkat, mkdirat, openat,
+    readlinkat_raw, renameat, statat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, WaitStatus};
@@ -29,9 +29,25 @@ pub const SHELL: [&str; 2] = ["/bin/sh", "-c"];
 
 // Paths
 
-/// The path without symbolic links.
+/// The path without symbolic links. Most have none, and then nothing is allocated but the result: the C library would set
+/// up an allocator of its own in every hook. Elsewhere the system may also write names in another case.
 pub fn real_path(path: &Path) -> io::Result<PathBuf> {
+    if cfg!(target_os = "linux") && is_real(path.as_os_str().as_bytes()) {
+        return Ok(path.to_path_buf());
+    }
     fs::canonicalize(path)
+}
+
+/// Whether this is a full path of something that exists, and no part of it is a link.
+fn is_real(path: &[u8]) -> bool {
+    let is_written_out = |part: &[u8]| !matches!(part, b"" | b"." | b"..");
+    let is_no_link = |end: usize| readlinkat_raw(CWD, &path[..end], &mut [0_u8]) == Err(Errno::INVAL);
+    let Some(parts) = path.strip_prefix(b"/") else { return false };
+    let mut end = 0;
+    parts.split(|byte| *byte == b'/').all(|part| {
+        end += 1 + part.len();
+        is_written_out(part) && is_no_link(end)
+    })
 }
 
 /// Whether the path is certainly written as [`real_path`] would write it, if there are no links.
@@ -436,4 +452,33 @@ pub fn disk_full() -> io::Error {
 #[cfg(debug_assertions)]
 pub fn disk_broken() -> io::Error {
     Errno::IO.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_real_path_is_what_the_c_library_says() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("a/.b")).unwrap();
+        fs::write(root.join("a/file"), "").unwrap();
+        link(Path::new("a"), &root.join("short")).unwrap();
+        link(Path::new("nowhere"), &root.join("broken")).unwrap();
+        let long = format!("a/{}", "x".repeat(300));
+        let names =
+            ["a", "a/.b", "a/file", "short", "short/.b", "short/file", "broken", "a/../a", "a/./file", "a//file", "a/"];
+        for name in names.into_iter().chain(["missing", "a/file/x", "a/file/", "a/missing/..", "", &long]) {
+            let path = PathBuf::from(format!("{}/{name}", root.display()));
+            let (ours, theirs) = (real_path(&path), fs::canonicalize(&path));
+            assert_eq!(ours.as_ref().ok(), theirs.as_ref().ok(), "{name}");
+            assert_eq!(ours.map_err(|error| error.kind()).err(), theirs.map_err(|error| error.kind()).err(), "{name}");
+        }
+        assert_eq!(real_path(Path::new("/")).unwrap(), Path::new("/"));
+        assert_eq!(real_path(Path::new(".")).unwrap(), fs::canonicalize(".").unwrap());
+        assert!(
+            is_real(root.join("a/.b").as_os_str().as_bytes()) && !is_real(root.join("short/.b").as_os_str().as_bytes())
+        );
+    }
 }
