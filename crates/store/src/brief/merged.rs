@@ -6,16 +6,16 @@ use cerberus_recall::brief::ledger::{self, RemoteState, TestsPassed, ToolReport}
 use cerberus_record::time::Timestamp;
 
 use crate::brief::subject::View;
-use crate::project::git::{self, RemoteBranch};
-use crate::project::identity::Located;
+use crate::project::git;
+use crate::project::git::references::{References, RemoteBranch};
 use crate::view::{self, SessionRow};
 
 /// How a branch compares with the remote one of the same name.
-pub(super) fn remote(located: &Located, branch: &str) -> RemoteState {
-    match git::remote_branch(located, branch) {
+pub(super) fn remote(references: &References, branch: &str) -> RemoteState {
+    match references.remote_branch(branch) {
         RemoteBranch::NoRemote => RemoteState::Unknown,
         RemoteBranch::Missing => RemoteState::Missing,
-        RemoteBranch::At(theirs) => match git::branch_commit(located, branch) {
+        RemoteBranch::At(theirs) => match references.branch(branch) {
             Some(ours) if ours != theirs => RemoteState::Differs,
             Some(_) | None => RemoteState::Same,
         },
@@ -23,11 +23,15 @@ pub(super) fn remote(located: &Located, branch: &str) -> RemoteState {
 }
 
 /// The last commits of the main branch, if a pull request may be among them. Git is asked again only when it moved.
-pub(super) fn landed(view: &View, reports: &[ToolReport]) -> view::Result<Vec<(Timestamp, String)>> {
+pub(super) fn landed(
+    view: &View,
+    references: &References,
+    reports: &[ToolReport],
+) -> view::Result<Vec<(Timestamp, String)>> {
     if !ledger::has_open_pull_request(reports) {
         return Ok(Vec::new());
     }
-    let tips = git::main_tips(view.located);
+    let tips = references.main_tips();
     if tips.is_empty() {
         return Ok(Vec::new());
     }

@@ -13,7 +13,8 @@ use cerberus_record::map::{FastMap, FastSet};
 use cerberus_record::time::Timestamp;
 
 use crate::brief::subject::View;
-use crate::project::git::{self, GitStatus, RemoteBranch};
+use crate::project::git::references::{References, RemoteBranch};
+use crate::project::git::{self, GitStatus};
 use crate::project::identity::Located;
 use crate::project::tracked::Stamp;
 use crate::view;
@@ -33,7 +34,7 @@ pub(super) fn asked(view: &View, sessions: &[SessionWork], log: &str) -> view::R
     let pushed = match (&branch, &status) {
         (None, _) => PushState::Unknown,
         (_, GitStatus { apart: Some((ahead, behind)), upstream: Some(upstream), .. })
-            if git::upstream_commit(view.located, upstream).is_some() =>
+            if References::of(view.located).upstream(upstream).is_some() =>
         {
             PushState::Compared { ahead: *ahead, behind: *behind }
         }
@@ -120,9 +121,10 @@ fn status(view: &View, paths: &[&str]) -> view::Result<Option<GitStatus>> {
 /// Everything that git's answer about these files depends on, as one number. `None` if it cannot be seen.
 fn looks(located: &Located, paths: &[&str], upstream: Option<&str>) -> Option<String> {
     let (git_dir, common_dir) = (located.git_dir.as_ref()?, located.common_dir.as_ref()?);
-    let mut seen = format!("{} {:?}", git::head(located)?, located.branch());
+    let references = References::of(located);
+    let mut seen = format!("{} {:?}", references.head()?, located.branch());
     if let Some(upstream) = upstream {
-        let _ = write!(seen, " {upstream} {:?}", git::upstream_commit(located, upstream));
+        let _ = write!(seen, " {upstream} {:?}", references.upstream(upstream));
     }
     let mut look = |path: &Path| {
         let stamp = path.symlink_metadata().ok().map(|found| (Stamp::of(&found), found.is_dir()));
@@ -147,8 +149,9 @@ fn looks(located: &Located, paths: &[&str], upstream: Option<&str>) -> Option<St
 /// How a branch compares with the remote one of the same name, if it is not set which one it belongs to. Git counts the
 /// commits only when one of them moved.
 fn pushed(view: &View, branch: &str) -> view::Result<PushState> {
-    let Some(head) = git::head(view.located) else { return Ok(PushState::Unknown) };
-    let remote = match git::remote_branch(view.located, branch) {
+    let references = References::of(view.located);
+    let Some(head) = references.head() else { return Ok(PushState::Unknown) };
+    let remote = match references.remote_branch(branch) {
         RemoteBranch::NoRemote => return Ok(PushState::Unknown),
         RemoteBranch::Missing => return Ok(PushState::Never),
         RemoteBranch::At(commit) if commit == head => return Ok(PushState::Compared { ahead: 0, behind: 0 }),

@@ -22,6 +22,7 @@ use cerberus_record::time::Timestamp;
 use crate::brief::subject::View;
 use crate::brief::{merged, state};
 use crate::project::git;
+use crate::project::git::references::References;
 use crate::project::identity::Located;
 use crate::project::tracked::{self, Stamp, TrackedFiles};
 use crate::view::{self, Asks, CarriedFacts, SessionRow, Store};
@@ -286,18 +287,20 @@ fn touched<'a>(worked: &[&'a SessionWork]) -> impl Iterator<Item = &'a str> {
 
 /// Those of these branches that have commits which are not in what is checked out. Git compares them only when one of
 /// them or what is checked out moved.
-fn unmerged(view: &View, branches: &[&str]) -> view::Result<FastSet<String>> {
-    let tips = branches.iter().filter_map(|name| Some(format!("{name} {}", git::branch_commit(view.located, name)?)));
-    let tips: Vec<String> = tips.collect();
+fn unmerged(view: &View, references: &References, tips: &FastMap<&str, String>) -> view::Result<FastSet<String>> {
     if tips.is_empty() {
         return Ok(FastSet::default());
     }
     let key = format!("{}\0unmerged", view.located.root.to_string_lossy());
-    let asked = format!("{}\n{}", git::head(view.located).unwrap_or_default(), tips.join("\n"));
+    let mut asked: Vec<String> = tips.iter().map(|(name, commit)| format!("{name} {commit}")).collect();
+    asked.sort_unstable();
+    let asked = format!("{}\n{}", references.head().unwrap_or_default(), asked.join("\n"));
     if let Some((_, kept)) = view.store.git_log(&key)?.filter(|(kept_asked, _)| *kept_asked == asked) {
         return Ok(kept.lines().map(str::to_string).collect());
     }
-    let Some(found) = git::unmerged(view.located, branches) else { return Ok(FastSet::default()) };
+    let Some(found) = git::unmerged(view.located, |branch| tips.contains_key(branch)) else {
+        return Ok(FastSet::default());
+    };
     view.store.cache_git_log(&key, &asked, &found.join("\n"));
     Ok(found.into_iter().collect())
 }
@@ -326,12 +329,13 @@ fn branches(
             others.push((branch, at));
         }
     }
-    let names: Vec<&str> = others.iter().map(|(branch, _)| *branch).collect();
-    let unmerged = unmerged(view, &names)?;
-    let state = |branch: &str| match git::branch_commit(view.located, branch) {
+    let references = References::of(view.located);
+    let tips = others.iter().filter_map(|(branch, _)| Some((*branch, references.branch(branch)?))).collect();
+    let unmerged = unmerged(view, &references, &tips)?;
+    let state = |branch: &str| match tips.contains_key(branch) {
         _ if unmerged.contains(branch) => MergeState::Unmerged,
-        Some(_) => MergeState::Merged,
-        None => MergeState::Missing,
+        true => MergeState::Merged,
+        false => MergeState::Missing,
     };
     let worktree = sessions
         .first()
@@ -342,7 +346,7 @@ fn branches(
         name: name.to_string(),
         last_activity,
         state: state(name),
-        remote: merged::remote(view.located, name),
+        remote: merged::remote(&references, name),
         folder: worktree.filter(|_| last.as_deref() == Some(name)).map(|root| root.to_string_lossy().into_owned()),
     };
     let branches = others.into_iter().map(branch).collect();
@@ -351,7 +355,7 @@ fn branches(
     let of_one = sessions.iter().filter(|session| deciding.contains(&session.id));
     let of_one = of_one.filter_map(|session| Some((session.id.clone(), session.branch.clone()?)));
     let elsewhere = of_one.filter(|(_, branch)| unmerged.contains(branch)).collect();
-    let remote_here = here.as_deref().map(|name| merged::remote(view.located, name)).unwrap_or_default();
-    let landed = merged::landed(view, &reports)?;
+    let remote_here = here.as_deref().map(|name| merged::remote(&references, name)).unwrap_or_default();
+    let landed = merged::landed(view, &references, &reports)?;
     Ok((BranchLedger { here, remote_here, landed, last, branches, reports, checked: None }, elsewhere))
 }

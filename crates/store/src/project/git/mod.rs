@@ -5,8 +5,8 @@
 //! are no results.
 
 pub mod command;
+pub mod references;
 
-use std::path::Path;
 use std::time::Duration;
 
 use cerberus_os::outside;
@@ -16,6 +16,7 @@ use cerberus_record::clean::Cleaner;
 use cerberus_record::time::Timestamp;
 
 use self::command::{TIME_MAX, command, printed};
+use self::references::{References, is_commit};
 use crate::project::identity::Located;
 
 const FILES_TIME_MAX: Duration = Duration::from_secs(30);
@@ -25,9 +26,6 @@ const ROOT_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// Limit for each of the questions about a session that has ended. Nobody waits for the answers.
 const PAST_TIME_MAX: Duration = Duration::from_secs(1);
-
-/// Limit for files of branch names and packed references. A larger one is not searched.
-const REFERENCES_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
 /// Limit for the end of a reflog, and how many moves of HEAD a turn makes at most.
 const REFLOG_BYTES_MAX: u64 = 16 * 1024;
@@ -41,12 +39,7 @@ const LOG_LINE_BYTES_MAX: u64 = 4 * 1024;
 
 /// The commit that is checked out, read without git. `None` if the repository stores its references differently.
 pub fn head(located: &Located) -> Option<String> {
-    let git_dir = located.git_dir.as_ref()?;
-    let head = small_file(&git_dir.join("HEAD"))?;
-    match head.trim().strip_prefix("ref: ") {
-        Some(reference) => resolve(git_dir, reference),
-        None => Some(head.trim().to_string()).filter(|name| is_commit(name)),
-    }
+    References::of(located).head()
 }
 
 /// The first commit of the current history, the smallest if there are several. Unknown for a shallow clone.
@@ -134,19 +127,6 @@ fn is_commit_made(what: &str) -> bool {
     what.starts_with("commit") && !what.starts_with("commit (merge)")
 }
 
-/// The commits of the main branch, here and in `origin`. Nothing if nobody knows which branch that is.
-pub fn main_tips(located: &Located) -> Vec<String> {
-    let (Some(git_dir), Some(common_dir)) = (&located.git_dir, &located.common_dir) else { return Vec::new() };
-    let named = small_file(&common_dir.join("refs/remotes/origin/HEAD"));
-    let named = named.as_deref().and_then(|head| head.trim().strip_prefix("ref: refs/remotes/origin/"));
-    let tips = |name: &str| -> Vec<String> {
-        let references = [format!("refs/remotes/origin/{name}"), format!("refs/heads/{name}")];
-        references.iter().filter_map(|reference| resolve(git_dir, reference)).collect()
-    };
-    let mut found = named.into_iter().chain(["main", "master"]).map(tips);
-    found.find(|tips| !tips.is_empty()).unwrap_or_default()
-}
-
 /// When the last of these commits and of those before them were made, and their subjects, one per line.
 pub fn subjects(located: &Located, tips: &[String]) -> Option<String> {
     let count = SUBJECTS_MAX.to_string();
@@ -232,42 +212,6 @@ fn commit(printed: &str) -> Option<Commit> {
     Some(commit)
 }
 
-/// A branch of this name in a remote repository, as of the last fetch or push.
-pub enum RemoteBranch {
-    NoRemote,
-    Missing,
-    At(String),
-}
-
-/// Looks it up without starting git, in `origin` first.
-pub fn remote_branch(located: &Located, branch: &str) -> RemoteBranch {
-    let (Some(git_dir), remotes) = (&located.git_dir, remotes(located)) else { return RemoteBranch::NoRemote };
-    let at = |remote: &String| resolve(git_dir, &format!("refs/remotes/{remote}/{branch}"));
-    match remotes.iter().find_map(at) {
-        Some(commit) => RemoteBranch::At(commit),
-        None if remotes.is_empty() => RemoteBranch::NoRemote,
-        None => RemoteBranch::Missing,
-    }
-}
-
-/// The remote repositories that something was fetched from or pushed to, `origin` first.
-fn remotes(located: &Located) -> Vec<String> {
-    let Some(common_dir) = &located.common_dir else { return Vec::new() };
-    let packed = small_file(&common_dir.join("packed-refs")).unwrap_or_default();
-    let packed = packed.lines().filter_map(|line| line.split_once(" refs/remotes/")?.1.split('/').next());
-    let loose = std::fs::read_dir(common_dir.join("refs/remotes")).into_iter().flatten().flatten();
-    let loose = loose.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let mut names: Vec<String> = packed.map(str::to_string).chain(loose).collect();
-    names.sort_unstable_by_key(|name| (name != "origin", name.clone()));
-    names.dedup();
-    names
-}
-
-/// The commit of a remote branch named like `origin/main`. Nothing for a local one.
-pub fn upstream_commit(located: &Located, upstream: &str) -> Option<String> {
-    resolve(located.git_dir.as_ref()?, &format!("refs/remotes/{upstream}"))
-}
-
 /// The branch, and those of these files that differ from the last commit, as git prints it.
 pub fn status(located: &Located, paths: &[&str]) -> Option<String> {
     located.git_dir.as_ref()?;
@@ -340,41 +284,10 @@ pub fn counts(printed: &str) -> Option<(usize, usize)> {
 }
 
 /// Those of these branches that have commits which are not in what is checked out. `None` if git does not answer.
-pub fn unmerged(located: &Located, branches: &[&str]) -> Option<Vec<String>> {
+pub fn unmerged(located: &Located, is_asked: impl Fn(&str) -> bool) -> Option<Vec<String>> {
     let printed = run(located, &["for-each-ref", "--no-merged=HEAD", "--format=%(refname)", "refs/heads"])?;
     let found = printed.lines().filter_map(|line| line.strip_prefix("refs/heads/"));
-    Some(found.filter(|branch| branches.contains(branch)).map(str::to_string).collect())
-}
-
-/// The commit of a local branch, if there is one of this name.
-pub fn branch_commit(located: &Located, branch: &str) -> Option<String> {
-    resolve(located.git_dir.as_ref()?, &format!("refs/heads/{branch}"))
-}
-
-fn resolve(git_dir: &Path, reference: &str) -> Option<String> {
-    // A name that leads out of the folder is not a reference.
-    if reference.split('/').any(|part| part.is_empty() || part == "..") {
-        return None;
-    }
-    let common = match small_file(&git_dir.join("commondir")) {
-        Some(common) => git_dir.join(common.trim()),
-        None => git_dir.to_path_buf(),
-    };
-    let loose = [git_dir.join(reference), common.join(reference)];
-    if let Some(name) = loose.iter().find_map(|path| small_file(path)) {
-        return Some(name.trim().to_string()).filter(|name| is_commit(name));
-    }
-    let packed = small_file(&common.join("packed-refs"))?;
-    let lines = packed.lines().filter_map(|line| line.split_once(' '));
-    lines.filter(|(_, name)| *name == reference).map(|(commit, _)| commit.to_string()).find(|name| is_commit(name))
-}
-
-fn is_commit(name: &str) -> bool {
-    matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-fn small_file(path: &Path) -> Option<String> {
-    outside::text(path, REFERENCES_BYTES_MAX).ok()
+    Some(found.filter(|branch| is_asked(branch)).map(str::to_string).collect())
 }
 
 /// Every file that git tracks or would track, separated by NUL. No session waits for this.
@@ -399,11 +312,13 @@ fn run_within(located: &Located, args: &[&str], time_max: Duration) -> Option<St
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::path::Path;
     use std::process::Command;
 
     use cerberus_record::clean::BUILT_IN;
 
     use super::*;
+    use crate::project::git::references::RemoteBranch;
     use crate::project::identity::locate;
 
     fn git(dir: &Path, args: &[&str]) {
@@ -476,9 +391,10 @@ mod tests {
         git(dir.path(), &["branch", "--set-upstream-to=fork/x"]);
         let found = of(&["a b.rs"]);
         assert_eq!((found.upstream.as_deref(), found.apart), (Some("fork/x"), Some((1, 0))));
-        assert!(upstream_commit(&located, "fork/x").is_some() && upstream_commit(&located, "main").is_none());
-        assert!(matches!(remote_branch(&located, "x"), RemoteBranch::At(_)));
-        assert!(matches!(remote_branch(&located, "main"), RemoteBranch::Missing));
+        let references = References::of(&located);
+        assert!(references.upstream("fork/x").is_some() && references.upstream("main").is_none());
+        assert!(matches!(references.remote_branch("x"), RemoteBranch::At(_)));
+        assert!(matches!(references.remote_branch("main"), RemoteBranch::Missing));
         assert_eq!(names(&log(&located).unwrap()).first(), head(&located).as_ref());
     }
 
@@ -492,8 +408,8 @@ mod tests {
         git(dir.path(), &["commit", "-q", "--allow-empty", "-m", "y"]);
         git(dir.path(), &["checkout", "-q", "main"]);
         let located = locate(dir.path());
-        assert_eq!(unmerged(&located, &["merged", "side/open", "deleted"]).unwrap(), ["side/open"]);
-        assert_eq!(unmerged(&located, &["deleted", "../../etc"]).unwrap(), [""; 0]);
+        assert_eq!(unmerged(&located, |branch| branch != "main").unwrap(), ["side/open"]);
+        assert_eq!(unmerged(&located, |branch| branch == "merged").unwrap(), [""; 0]);
     }
 
     #[test]
