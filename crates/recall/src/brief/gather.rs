@@ -28,6 +28,22 @@ pub fn open_items(
     worked: &[LastWork],
     dropped: &mut Vec<DroppedLine>,
 ) -> Vec<BriefLine> {
+    merged(facts, settlements, worked, dropped).into_iter().map(MergedItem::into_item).collect()
+}
+
+/// Those that are decisions.
+pub fn open_decisions(facts: &[KnownFact], settlements: &[Settlement]) -> Vec<BriefLine> {
+    let mut open = merged(facts, settlements, &[], &mut Vec::new());
+    open.retain(|item| item.section == Section::Decisions);
+    open.into_iter().map(MergedItem::into_item).collect()
+}
+
+fn merged<'a>(
+    facts: &'a [KnownFact],
+    settlements: &'a [Settlement],
+    worked: &[LastWork],
+    dropped: &mut Vec<DroppedLine>,
+) -> Vec<MergedItem<'a>> {
     let settled = SettledIndex { worked, ..SettledIndex::new(facts, settlements) };
     let mut merged: Vec<MergedItem> = Vec::new();
     let mut place: FastMap<(Section, &str), usize> = FastMap::default();
@@ -59,7 +75,7 @@ pub fn open_items(
         let open: FastSet<&str> = merged.iter().map(|open| open.last.fact.code.as_str()).collect();
         dropped.retain(|gone| !open.contains(gone.code.as_str()));
     }
-    merged.into_iter().map(MergedItem::into_item).collect()
+    merged
 }
 
 /// Tasks that were completed by number only. The text of the open task becomes the text of the done one.

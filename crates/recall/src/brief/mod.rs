@@ -40,7 +40,7 @@ use composed::header;
 pub use cerberus_record::ours::FIRST_LINE;
 
 pub(crate) use gather::BY_AGENT;
-pub use gather::{LastWork, attributed, done_by_reference, open_items};
+pub use gather::{LastWork, attributed, done_by_reference, open_decisions, open_items};
 pub use live::LiveSession;
 pub use notes::{AgentNotes, kept};
 

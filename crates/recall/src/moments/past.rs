@@ -159,11 +159,10 @@ pub fn matches<'a>(asked: &'a AskedFor, files: &[&'a str], history: &'a [Session
         return Vec::new();
     }
     let says = |prompt: &PastPrompt, word: &str| prompt.terms.split(' ').any(|known| known == word);
-    let rarity = |word: &str| {
-        let known = history.iter().filter(|work| work.prompts.iter().any(|prompt| says(prompt, word))).count();
-        ((history.len() + 1) as f64 / known.max(1) as f64).ln()
-    };
-    let asked: Vec<(&str, f64)> = asked.words.iter().map(|word| (word.as_str(), rarity(word))).collect();
+    let known = sessions_that_say(&asked.words, history);
+    let rarity = |known: usize| ((history.len() + 1) as f64 / known.max(1) as f64).ln();
+    let asked: Vec<(&str, f64)> =
+        asked.words.iter().zip(known).map(|(word, known)| (word.as_str(), rarity(known))).collect();
     let mut found = Vec::new();
     for work in history {
         let mut best: Option<PastMatch> = None;
@@ -183,6 +182,27 @@ pub fn matches<'a>(asked: &'a AskedFor, files: &[&'a str], history: &'a [Session
     }
     found.sort_by(|one, other| other.part.total_cmp(&one.part));
     found
+}
+
+/// How many sessions say each of these words. They are sorted, as the words of every prompt are, so each prompt is read
+/// once.
+fn sessions_that_say(asked: &[String], history: &[SessionWork]) -> Vec<usize> {
+    let mut counts = vec![0; asked.len()];
+    // By the number of the session that said it last.
+    let mut said_by = vec![usize::MAX; asked.len()];
+    for (session, work) in history.iter().enumerate() {
+        for prompt in &work.prompts {
+            let mut place = 0;
+            for word in prompt.terms.split(' ') {
+                place += asked[place..].iter().take_while(|asked| asked.as_str() < word).count();
+                if asked.get(place).is_some_and(|asked| asked == word) && said_by[place] != session {
+                    said_by[place] = session;
+                    counts[place] += 1;
+                }
+            }
+        }
+    }
+    counts
 }
 
 /// What is known of a session that is told.

@@ -217,7 +217,8 @@ pub fn line(text: &str, max_chars: usize) -> String {
             out.push(' ');
         }
         out.push_str(word);
-        if out.len() > 4 * max_chars {
+        // A character has at most four bytes.
+        if out.len() > max_chars && (out.is_ascii() || out.len() > 4 * max_chars) {
             break;
         }
     }

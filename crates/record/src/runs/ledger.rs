@@ -217,12 +217,15 @@ fn essential(key: &str) -> impl Iterator<Item = &str> {
             return false;
         }
         is_value = matches!(*word, "-run" | "-k" | "-t" | "--testNamePattern" | "--tests" | "-e" | "--test");
-        let is_loudness = is_one_of(
-            word,
-            "-v -vv -q -s -x --verbose --quiet --nocapture --no-capture --exact --lib --bins -- ./... -race \
+        let is_option = word.starts_with('-') || *word == "./...";
+        let is_loudness = is_option
+            && is_one_of(
+                word,
+                "-v -vv -q -s -x --verbose --quiet --nocapture --no-capture --exact --lib --bins -- ./... -race \
                  --no-fail-fast --bail --tb=short --tb=no --tb=long --tb=line --all --workspace --runInBand \
                  --test-threads=1 --lf",
-        ) || word.starts_with("-count=")
+            )
+            || word.starts_with("-count=")
             || word.starts_with("-timeout=")
             || word.starts_with("-run=");
         !is_value && !is_loudness

@@ -69,7 +69,7 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
     let located = home_project.as_ref().unwrap_or(located);
     let rules = restated(located, question);
     let question = &question.beside(&rules);
-    let Recent { joined, mut sessions } = recent;
+    let Recent { joined, mut sessions, carried } = recent;
     let known = already_known(store, &sessions, question)?;
     let is_fresh = question.is_fresh();
     let outside = store.edits_from_outside(&located.root.to_string_lossy(), now.minus(CARRY_OVER), now)?;
@@ -77,7 +77,8 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
         return reminder(&View { store, located, joined: &joined, now }, question);
     }
     sessions.retain(|session| session.state.status.carries_over());
-    let Gathered { mut carried, history, at_work, checked } = gathered(store, &joined, &sessions, outside, question)?;
+    let Gathered { mut carried, history, at_work, checked } =
+        gathered(store, &joined, &sessions, carried, outside, question)?;
     let worked = work::worked(&history);
     // A fresh session knows what it was asked itself.
     let is_live = |session: &SessionRow| at_work.iter().any(|live| live.session == session.id);
@@ -175,13 +176,14 @@ fn gathered(
     store: &Store,
     joined: &JoinedProject,
     sessions: &[SessionRow],
+    carried: Option<CarriedFacts>,
     outside: Vec<SessionWork>,
     question: &Question,
 ) -> view::Result<Gathered> {
     let now = question.now;
     let mut at_work = live_sessions(store, sessions, question)?;
     let mut history = store.history(&joined.ids, question.asks(), now)?;
-    let mut carried = store.carried(sessions, FactFilter::NoFiles, now)?;
+    let mut carried = carried.map_or_else(|| store.carried(sessions, FactFilter::NoFiles, now), Ok)?;
     let visitors: Vec<SessionId> = outside.iter().map(|work| work.session.clone()).collect();
     add_work(&mut history, outside);
     carried.add_files(&history, &sessions.iter().map(|session| &session.id).chain(&visitors).collect(), |_| true);
@@ -272,18 +274,21 @@ fn last_summary(
     Ok(told.map(|row| SummarizedSession { session: session.id.clone(), row }))
 }
 
-/// What a prompt makes relevant and its session was not told yet, in addition to these memories.
+/// What a prompt makes relevant and its session was not told yet, in addition to these memories. `history` is what all
+/// sessions did, if somebody has read it.
 pub fn on_prompt(
     view: &View,
     session: &SessionRow,
     prompt: &str,
     budget_tokens: usize,
     memories: &[MemoryItem],
+    history: Option<Vec<SessionWork>>,
 ) -> view::Result<Brief> {
     let mut sessions = view.store.newest_sessions(&view.joined.ids, view.now.minus(CARRY_OVER), view.now)?;
     sessions.retain(|session| session.state.status.carries_over());
     // Only files whose names are mentioned are told, so it does not matter where similar prompts led.
-    let history = view.store.history(&view.joined.ids, Asks::Nothing, view.now)?;
+    let mut history = history.map_or_else(|| view.store.history(&view.joined.ids, Asks::Nothing, view.now), Ok)?;
+    history.iter_mut().flat_map(|work| &mut work.prompts).for_each(|prompt| prompt.terms.clear());
     let mut carried = view.store.carried(&sessions, FactFilter::Words, view.now)?;
     carried.facts.retain(|known| known.session != session.id);
     let others: FastSet<&SessionId> = sessions.iter().map(|other| &other.id).filter(|id| **id != session.id).collect();

@@ -26,8 +26,9 @@ use crate::import::ending;
 use crate::journal::{self, JournalError, own_record};
 use crate::memory::change::MemoryWriter;
 use crate::memory::{distill, notes};
+use crate::moments::past::{self, PastTold};
 use crate::moments::seen::{self, Told};
-use crate::moments::{edit, live, past};
+use crate::moments::{edit, live};
 use crate::project::guides::UserFolders;
 use crate::same_project::joined::joined;
 use crate::same_project::repository::{self, Effort};
@@ -135,7 +136,7 @@ fn at_start(
     if pending.is_echo(home, clock, &store)? {
         return Ok(None);
     }
-    let recent = prepare(home, clock, surroundings, pending, &config, &mut store, capabilities)?;
+    let recent = Some(prepare(home, clock, surroundings, pending, &config, &mut store, capabilities)?);
     if pending.brief_occasion() == Occasion::Prompt {
         return Ok(None);
     }
@@ -150,7 +151,7 @@ fn at_start(
 }
 
 /// Brings everything up to date before a session is told about it: sessions that ended or crashed, and what they left.
-/// Returns the recent sessions that it read, unless one of them was recovered since.
+/// Returns the recent sessions.
 fn prepare(
     home: &Home,
     clock: &Clock,
@@ -159,10 +160,10 @@ fn prepare(
     config: &Config,
     store: &mut Store,
     capabilities: Capabilities,
-) -> Result<Option<Recent>, AnswerError> {
+) -> Result<Recent, AnswerError> {
     // What an old view lacks may be recorded already.
     if store.is_behind() {
-        return Ok(Some(Recent::read(store, &pending.located, clock.now)?));
+        return Ok(Recent::read(store, &pending.located, clock.now)?);
     }
     let upkeep = Upkeep { home, clock, surroundings, located: &pending.located, may_store: true };
     let swept = upkeep.run(store, UpkeepOccasion::SessionStart)?;
@@ -170,7 +171,7 @@ fn prepare(
     if let Some(session) = store.agent_session(pending.agent, &pending.session, clock.now)? {
         unreported::record(&mut Recorder::journal(home, clock, store), surroundings, &session)?;
     }
-    let recent = Recent::read(store, &pending.located, clock.now)?;
+    let mut recent = Recent::read(store, &pending.located, clock.now)?;
     let mut recorder = Recorder::journal(home, clock, store);
     let is_completed = recover::complete_just_ended(&mut recorder, surroundings, &recent.sessions)?;
     let is_changed = recover::recover_project(&mut recorder, surroundings, &recent.sessions)? || is_completed;
@@ -187,10 +188,15 @@ fn prepare(
     for capability in capabilities {
         capability.before_brief(home, store).map_err(AnswerError::Capability)?;
     }
+    if is_changed {
+        recent = Recent::read(store, &pending.located, clock.now)?;
+    }
     store.make_digests(&recent.joined.ids);
     live::note_shared(home, store, &pending.located, (pending.agent, &pending.session), clock.now)?;
-    edit::note(home, &View { store, located: &pending.located, joined: &recent.joined, now: clock.now })?;
-    Ok(Some(recent).filter(|_| !is_changed))
+    let carried = recent.read_carried(store, clock.now)?;
+    let view = View { store, located: &pending.located, joined: &recent.joined, now: clock.now };
+    edit::note(home, &view, &recent.sessions, &carried)?;
+    Ok(Recent { carried: Some(carried), ..recent })
 }
 
 /// What the brief of a session answers.
@@ -280,11 +286,11 @@ fn on_prompt(
     let view = View { store: &store, located: &pending.located, joined: &joined, now: clock.now };
     let items = remember::for_prompt(&view, &session, folders, prompt)?;
     let budget_tokens = Brief::tokens_after(&items, remember::PROMPT_TOKENS_MAX);
-    let relevant = recall::on_prompt(&view, &session, prompt, budget_tokens, &items)?;
+    let past = past_before_prompt(home, &view, &session, prompt)?;
+    let relevant = recall::on_prompt(&view, &session, prompt, budget_tokens, &items, past.history)?;
     let mut codes: Vec<String> = relevant.items.iter().map(BriefLine::receipt_code).collect();
     let mut brief = relevant.after(items, Vec::new());
-    let past = past_before_prompt(home, &view, &session, prompt)?;
-    for told in seen_before_prompt(home, clock, pending, &store, &session)?.into_iter().chain(past) {
+    for told in seen_before_prompt(home, clock, pending, &store, &session)?.into_iter().chain(past.lines) {
         brief.add_line(&told.text);
         codes.push(told.code);
     }
@@ -359,9 +365,9 @@ fn seen_before_prompt(
 }
 
 /// What came out of earlier work that the prompt is about. A handoff describes the work itself.
-fn past_before_prompt(home: &Home, view: &View, session: &SessionRow, prompt: &str) -> Result<Vec<Told>, AnswerError> {
+fn past_before_prompt(home: &Home, view: &View, session: &SessionRow, prompt: &str) -> Result<PastTold, AnswerError> {
     if caller::has_handoff() || !config::load(home)?.moments.prompts {
-        return Ok(Vec::new());
+        return Ok(PastTold::default());
     }
     Ok(past::told(view, session, prompt)?)
 }

@@ -11,7 +11,7 @@ use cerberus_agents::action::Action;
 use cerberus_agents::before::Before;
 use cerberus_os::home::Home;
 use cerberus_recall::brief::memories::{MemoryCandidate, MemoryRequest, choose};
-use cerberus_recall::brief::{BriefLine, MemoryItem, Section, open_items};
+use cerberus_recall::brief::{BriefLine, MemoryItem, open_decisions};
 use cerberus_recall::learn::guide::GuideLines;
 use cerberus_recall::moments::edit::{self, Naming};
 use cerberus_recall::moments::live::covers;
@@ -24,7 +24,7 @@ use crate::brief::remember::retain_applicable;
 use crate::brief::subject::View;
 use crate::project::identity::{self, Located};
 use crate::project::tracked;
-use crate::view::{self, FactFilter, MemoryRow, SessionRow, TakeBack};
+use crate::view::{self, CarriedFacts, FactFilter, MemoryRow, SessionRow, TakeBack};
 
 /// A line has 34 bytes: the hash of a folder and of a word.
 const NOTED_BYTES_MAX: u64 = 34 * 2_048;
@@ -40,20 +40,17 @@ struct KnownTexts {
 }
 
 impl KnownTexts {
-    /// `but` is the session that asks: it knows its own words.
-    fn read(view: &View, but: Option<&SessionRow>) -> view::Result<KnownTexts> {
+    /// What these sessions left.
+    fn read(view: &View, sessions: &[SessionRow], carried: &CarriedFacts) -> view::Result<KnownTexts> {
         let View { store, joined, now, .. } = *view;
         let mut scopes = joined.scopes();
         scopes.push(Scope::Universal.to_string());
         let mut rules = store.memories_in(&scopes, RULES_MAX, now)?;
         retain_applicable(&mut rules, joined);
-        let mut sessions = store.newest_sessions(&joined.ids, now.minus(CARRY_OVER), now)?;
-        sessions.retain(|session| session.state.status.carries_over() && but.is_none_or(|own| own.row != session.row));
-        let carried = store.carried(&sessions, FactFilter::Words, now)?;
-        let mut decisions = open_items(&carried.facts, &carried.settlements, &[], &mut Vec::new());
+        let mut decisions = open_decisions(&carried.facts, &carried.settlements);
         // An answer to a question is rarely about the file that the question names.
-        decisions.retain(|item| item.section == Section::Decisions && !item.text.contains(" → "));
-        let taken_back = store.take_backs(&sessions, now)?;
+        decisions.retain(|item| !item.text.contains(" → "));
+        let taken_back = store.take_backs(sessions, now)?;
         Ok(KnownTexts { rules, decisions, taken_back })
     }
 
@@ -86,8 +83,8 @@ pub fn is_any_noted(home: &Home) -> bool {
 }
 
 /// Notes what the texts about this project cite.
-pub fn note(home: &Home, view: &View) -> view::Result<()> {
-    let mut words: Vec<String> = KnownTexts::read(view, None)?.cited().into_iter().collect();
+pub fn note(home: &Home, view: &View, sessions: &[SessionRow], carried: &CarriedFacts) -> view::Result<()> {
+    let mut words: Vec<String> = KnownTexts::read(view, sessions, carried)?.cited().into_iter().collect();
     words.sort_unstable();
     words.truncate(WORDS_MAX);
     // Without the note, nothing is told: that is no reason to fail.
@@ -145,7 +142,11 @@ pub fn told(view: &View, session: &SessionRow, path: &str) -> view::Result<Optio
     if view.store.told_codes(session, view.now)?.contains(&code) || view.store.privacy_rules().is_private(path) {
         return Ok(None);
     }
-    let known = KnownTexts::read(view, Some(session))?;
+    let View { store, joined, now, .. } = *view;
+    // It knows its own words.
+    let mut others = store.newest_sessions(&joined.ids, now.minus(CARRY_OVER), now)?;
+    others.retain(|other| other.state.status.carries_over() && other.row != session.row);
+    let known = KnownTexts::read(view, &others, &store.carried(&others, FactFilter::Words, now)?)?;
     let is_about = |text: &str| match edit::naming(text, path) {
         Some(Naming::Name) => is_only_one(view.located, path),
         Some(Naming::Folder | Naming::Path) => true,

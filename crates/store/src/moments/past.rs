@@ -1,6 +1,6 @@
 //! A prompt is about what an earlier session worked on, or quotes an error that was solved before.
 
-use cerberus_recall::brief::rank::PastPrompt;
+use cerberus_recall::brief::rank::{PastPrompt, SessionWork};
 use cerberus_recall::moments::past::{self, Anchors, AskedFor, MatchingSession};
 use cerberus_recall::moments::{edit, told};
 use cerberus_record::clean::text::clip;
@@ -18,28 +18,53 @@ const MATCHES_MAX: usize = 8;
 /// How much of a prompt is searched for an error.
 const PROMPT_BYTES_MAX: usize = 16_000;
 
-/// What is told about earlier work, best first; usually nothing.
-pub fn told(view: &View, session: &SessionRow, prompt: &str) -> view::Result<Vec<Told>> {
-    let known = view.store.told_codes(session, view.now)?;
+/// What is told about earlier work, and what all sessions did, if it was read.
+#[derive(Debug, Default)]
+pub struct PastTold {
+    /// Best first; usually nothing.
+    pub lines: Vec<Told>,
+    pub history: Option<Vec<SessionWork>>,
+}
+
+pub fn told(view: &View, session: &SessionRow, prompt: &str) -> view::Result<PastTold> {
     if let Some(told) = pasted_error(view, session, prompt)? {
-        return Ok(vec![told]);
+        return Ok(PastTold { lines: vec![told], history: None });
     }
     let anchors = Anchors::of(prompt);
     if anchors.is_empty() {
-        return Ok(Vec::new());
+        return Ok(PastTold::default());
     }
     let symbols = view.store.files_of_symbols(&view.joined.ids, &anchors.symbols, view.now)?;
     // Most names are of nothing that a session has seen, and the history is long.
     if symbols.is_empty() && !anchors.names_any(&view.store.all_files(&view.joined.ids)?) {
-        return Ok(Vec::new());
+        return Ok(PastTold::default());
     }
     let mut history = view.store.history(&view.joined.ids, Asks::Prompt, view.now)?;
-    history.retain(|work| work.session != session.id);
+    let own = history.iter().position(|work| work.session == session.id).map(|place| (place, history.remove(place)));
     let mut files = past::named_files(&anchors, &history);
     files.extend(symbols.iter().map(String::as_str));
-    let Some(agent) = Agent::from_name(&session.agent) else { return Ok(Vec::new()) };
-    let asked = AskedFor::of(agent, prompt);
-    let matches = past::matches(&asked, &files, &history);
+    let lines = match Agent::from_name(&session.agent) {
+        Some(agent) => lines(view, session, &AskedFor::of(agent, prompt), &files, &history)?,
+        None => Vec::new(),
+    };
+    if let Some((place, work)) = own {
+        history.insert(place, work);
+    }
+    Ok(PastTold { lines, history: Some(history) })
+}
+
+fn lines(
+    view: &View,
+    session: &SessionRow,
+    asked: &AskedFor,
+    files: &[&str],
+    history: &[SessionWork],
+) -> view::Result<Vec<Told>> {
+    let matches = past::matches(asked, files, history);
+    if matches.is_empty() {
+        return Ok(Vec::new());
+    }
+    let known = view.store.told_codes(session, view.now)?;
     let (mut lines, mut left) = (Vec::new(), past::TOKENS_MAX);
     for found in matches.into_iter().take(MATCHES_MAX) {
         // The brief has quoted that session, or it was told already.

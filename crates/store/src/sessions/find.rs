@@ -9,7 +9,7 @@ use cerberus_record::time::Timestamp;
 use crate::project::identity::Located;
 use crate::same_project::joined::{JoinedProject, joined};
 use crate::sessions::sweep;
-use crate::view::{self, SessionRow, Store};
+use crate::view::{self, CarriedFacts, FactFilter, SessionRow, Store};
 
 /// The project's newest sessions that may still carry over, oldest first. Includes sessions recorded under its name only.
 pub fn recent_sessions(store: &Store, located: &Located, now: Timestamp) -> view::Result<Vec<SessionRow>> {
@@ -26,12 +26,20 @@ pub struct Recent {
     pub joined: JoinedProject,
     /// As [`recent_sessions`].
     pub sessions: Vec<SessionRow>,
+    /// What those that carry over left besides files, if somebody has read it.
+    pub carried: Option<CarriedFacts>,
 }
 
 impl Recent {
     pub fn read(store: &Store, located: &Located, now: Timestamp) -> view::Result<Recent> {
         let joined = joined(store, located, now)?;
-        Ok(Recent { sessions: recent_of(store, &joined.ids, now)?, joined })
+        Ok(Recent { sessions: recent_of(store, &joined.ids, now)?, joined, carried: None })
+    }
+
+    /// Reads what the sessions that carry over left besides files.
+    pub fn read_carried(&self, store: &Store, now: Timestamp) -> view::Result<CarriedFacts> {
+        let carrying = self.sessions.iter().filter(|session| session.state.status.carries_over());
+        store.carried(&carrying.cloned().collect::<Vec<SessionRow>>(), FactFilter::NoFiles, now)
     }
 }
 

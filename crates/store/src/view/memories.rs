@@ -297,7 +297,7 @@ impl Store {
 
     fn memory_rows(&self, filter: &str, params: impl Params, now: Timestamp) -> Result<Vec<MemoryRow>> {
         let sql = format!("SELECT {COLUMNS} FROM memory WHERE {IS_CURRENT} AND {filter}");
-        let mut found = self.rows(&sql, params, memory_row)?;
+        let mut found = self.repeated_rows(&sql, params, memory_row)?;
         if found.is_empty() {
             return Ok(found);
         }
@@ -315,7 +315,7 @@ impl Store {
             let last_at: Option<i64> = row.get(1)?;
             Ok(Uses { count: row.get(0)?, last_at: last_at.map(Timestamp::from_millis) })
         };
-        Ok(self.rows(sql, params![id, now.millis()], read)?.into_iter().next().unwrap_or_default())
+        Ok(self.repeated_rows(sql, params![id, now.millis()], read)?.into_iter().next().unwrap_or_default())
     }
 
     /// Accepted memories that a newer accepted one contradicts, with the newer one's id.

@@ -184,8 +184,12 @@ impl Store {
 
     /// The git commands of these sessions that may have taken back edits, newest first.
     pub fn take_backs(&self, sessions: &[SessionRow], now: Timestamp) -> Result<Vec<TakeBack>> {
+        if sessions.is_empty() {
+            return Ok(Vec::new());
+        }
         let sql = format!(
-            "SELECT session, event, at, text FROM command WHERE session IN ({}) AND at <= ?1 AND passed IS NOT 0
+            "SELECT session, event, at, text FROM command INDEXED BY command_takes_back
+             WHERE session IN ({}) AND at <= ?1 AND passed IS NOT 0
              AND (text LIKE '%git%checkout %-- %' OR text LIKE '%git%restore %') ORDER BY event DESC LIMIT ?2",
             row_list(sessions)
         );
@@ -217,9 +221,9 @@ impl Store {
             return Ok(Vec::new());
         }
         let projects: Vec<&str> = projects.iter().map(ProjectId::as_str).collect();
-        let sql = "SELECT DISTINCT path FROM fact INDEXED BY fact_said JOIN session ON session.row = fact.session
-            WHERE project IN (SELECT value FROM json_each(?1)) AND kind NOT IN ('file', 'read') AND kind = 'function'
-            AND path IS NOT NULL AND text IN (SELECT value FROM json_each(?2)) AND at <= ?3 ORDER BY path LIMIT ?4";
+        let sql = "SELECT DISTINCT path FROM fact INDEXED BY fact_function JOIN session ON session.row = fact.session
+            WHERE project IN (SELECT value FROM json_each(?1)) AND kind = 'function' AND path IS NOT NULL
+            AND text IN (SELECT value FROM json_each(?2)) AND at <= ?3 ORDER BY path LIMIT ?4";
         self.rows(sql, params![json(&projects), json(&symbols), now.millis(), FILES_MAX], |row| row.get(0))
     }
 

@@ -91,7 +91,7 @@ impl Store {
              WHERE later.project = known.project AND later.at <= ?1 AND (later.at, later.event) > (known.at, known.event))
              ORDER BY at DESC, event DESC LIMIT ?2"
         );
-        self.rows(&sql, params![now.millis(), REPOSITORIES_MAX], repository_row)
+        self.repeated_rows(&sql, params![now.millis(), REPOSITORIES_MAX], repository_row)
     }
 
     /// The latest state of one repository at any time.

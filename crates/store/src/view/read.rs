@@ -262,7 +262,7 @@ impl Store {
         }
         let sql = "SELECT at, what, detail FROM mark WHERE session = ?1 AND at <= ?2 ORDER BY at, row";
         let _snapshot = self.snapshot()?;
-        let mut marks = self.with_path(self.connection.prepare(sql))?;
+        let mut marks = self.with_path(self.connection.prepare_cached(sql))?;
         for session in sessions {
             let own = marks.query_map([session.row, now.millis()], mark_row).and_then(Iterator::collect);
             let own: Vec<Mark> = self.with_path(own)?;
@@ -375,12 +375,21 @@ impl Store {
         params: P,
         read: impl FnMut(&Row) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>> {
-        let run = || -> rusqlite::Result<Vec<T>> {
-            match self.is_short_lived {
-                true => self.connection.prepare(sql)?.query_map(params, read)?.collect(),
-                false => self.connection.prepare_cached(sql)?.query_map(params, read)?.collect(),
-            }
-        };
+        if !self.is_short_lived {
+            return self.repeated_rows(sql, params, read);
+        }
+        let run = || self.connection.prepare(sql)?.query_map(params, read)?.collect();
+        self.with_path(run())
+    }
+
+    /// The same for a statement that even a process that ends soon needs several times.
+    pub(super) fn repeated_rows<T, P: Params>(
+        &self,
+        sql: &str,
+        params: P,
+        read: impl FnMut(&Row) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>> {
+        let run = || self.connection.prepare_cached(sql)?.query_map(params, read)?.collect();
         self.with_path(run())
     }
 }

@@ -91,6 +91,9 @@ CREATE INDEX IF NOT EXISTS fact_said ON fact (session, at) WHERE kind NOT IN ('f
 -- Files outside the project of their session, which have a full path.
 CREATE INDEX IF NOT EXISTS fact_outside ON fact (path, session, at) WHERE kind = 'file' AND path >= '/' AND path < '0';
 
+-- In which files functions are.
+CREATE INDEX IF NOT EXISTS fact_function ON fact (text, session, path, at) WHERE kind = 'function' AND path IS NOT NULL;
+
 -- What tools reported of branches, however long ago.
 CREATE INDEX IF NOT EXISTS fact_reported ON fact (at) WHERE kind IN ('pull_request', 'step');
 
@@ -190,6 +193,9 @@ CREATE TABLE IF NOT EXISTS command (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS command_by_session ON command (session, at);
 CREATE INDEX IF NOT EXISTS command_failed ON command (signature, session) WHERE signature IS NOT NULL;
+-- Those that may take changes of files back.
+CREATE INDEX IF NOT EXISTS command_takes_back ON command (session, event)
+    WHERE text LIKE '%git%checkout %-- %' OR text LIKE '%git%restore %';
 
 -- Everything that can be searched, except memories. Filled when somebody searches, from the sessions in `unindexed`.
 -- `source` is the row of the text in the table of its kind.

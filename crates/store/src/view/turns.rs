@@ -64,13 +64,13 @@ impl Store {
     /// What the tools of a session did, as far as its commands show: whether one did more than to look at something.
     pub fn ran(&self, session: &SessionRow, now: Timestamp) -> Result<WorkDone> {
         let sql = "SELECT text FROM command WHERE session = ?1 AND at <= ?2 ORDER BY at DESC LIMIT ?3";
-        let commands =
-            self.rows(sql, params![session.row, now.millis(), COMMANDS_READ_MAX], |row| row.get::<_, String>(0))?;
+        let commands = self
+            .repeated_rows(sql, params![session.row, now.millis(), COMMANDS_READ_MAX], |row| row.get::<_, String>(0))?;
         if commands.iter().any(|command| !only_reads(command)) {
             return Ok(WorkDone::Work);
         }
         let sql = "SELECT 1 FROM event WHERE session = ?1 AND at <= ?2 AND kind = 'tool' LIMIT 1";
-        let has_used = !self.rows(sql, params![session.row, now.millis()], |_| Ok(()))?.is_empty();
+        let has_used = !self.repeated_rows(sql, params![session.row, now.millis()], |_| Ok(()))?.is_empty();
         Ok(if has_used { WorkDone::Talk } else { WorkDone::Idle })
     }
 

@@ -154,6 +154,7 @@ pub fn choose(candidates: &[CandidateSentence], weights: &SentenceFeatures, budg
         candidates.iter().map(|candidate| candidate.words.iter().map(|word| word_worths[word]).sum()).collect();
     // How many words of each sentence are quoted already.
     let mut known = vec![0usize; candidates.len()];
+    let headings: Vec<usize> = candidates.iter().map(|candidate| heading_tokens(&candidate.heading)).collect();
     let mut open: Vec<usize> = (0..candidates.len()).collect();
     let mut lines: FastSet<(usize, bool)> = FastSet::default();
     let (mut chosen, mut left) = (Vec::<usize>::new(), budget_tokens);
@@ -161,8 +162,7 @@ pub fn choose(candidates: &[CandidateSentence], weights: &SentenceFeatures, budg
         let cost = |at: usize| {
             let CandidateSentence { tokens, turn, is_reply, ref heading, .. } = candidates[at];
             let is_headed = |other: &usize| candidates[*other].turn == turn && candidates[*other].heading == *heading;
-            let is_named = heading.is_empty() || chosen.iter().any(is_headed);
-            let heading = if is_named { 0 } else { tokens::line(heading) };
+            let heading = if headings[at] == 0 || chosen.iter().any(is_headed) { 0 } else { headings[at] };
             tokens + heading + if lines.contains(&(turn, is_reply)) { 0 } else { LINE_TOKENS }
         };
         let is_new = |at: usize| {
@@ -196,6 +196,10 @@ pub fn choose(candidates: &[CandidateSentence], weights: &SentenceFeatures, budg
     }
     chosen.sort_unstable();
     chosen
+}
+
+fn heading_tokens(heading: &str) -> usize {
+    if heading.is_empty() { 0 } else { tokens::line(heading) }
 }
 
 /// A word is worth more the fewer sentences have it, and the more turns come back to it.
