@@ -107,12 +107,13 @@ pub fn items(
     items.extend(question);
     let used: usize = items.iter().map(|item| item.tokens).sum();
     let chosen = choose(&found, &WEIGHTS, budget_tokens.min(QUOTES_TOKENS_MAX).saturating_sub(used));
-    for index in (0..turns.len()).rev() {
+    let mut lines = vec![[const { Vec::new() }; 2]; turns.len()];
+    found.iter().enumerate().for_each(|(at, one)| lines[one.turn][usize::from(one.is_reply)].push(at));
+    for (index, line) in lines.into_iter().enumerate().rev() {
         let mut has_request = false;
-        for is_reply in [false, true] {
-            let of_line = |at: &usize| found[*at].turn == index && found[*at].is_reply == is_reply;
+        for (is_reply, sentences) in [false, true].into_iter().zip(line) {
             let (quoted, left_out): (Vec<usize>, Vec<usize>) =
-                (0..found.len()).filter(of_line).partition(|at| chosen.binary_search(at).is_ok());
+                sentences.into_iter().partition(|at| chosen.binary_search(at).is_ok());
             let joined = |places: &[usize]| {
                 join(places.iter().map(|at| (found[*at].heading.as_str(), found[*at].text.as_str())))
             };
