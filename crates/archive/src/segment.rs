@@ -15,6 +15,7 @@ use cerberus_record::id::{Agent, ProjectId};
 use cerberus_record::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use zstd::bulk::Compressor;
+use zstd::zstd_safe::compress_bound;
 
 use crate::error::ArchiveError;
 
@@ -112,14 +113,17 @@ impl Block {
 /// A block with these lines, each of which ends with a line break.
 pub fn pack(head: &BlockHead, text: &str, packer: &mut Compressor<'_>) -> Result<Vec<u8>, ArchiveError> {
     let head = serde_json::to_vec(&BlockHead { text_bytes: text.len() as u64, ..head.clone() })?;
-    let lines = packer.compress(text.as_bytes())?;
-    let mut packed = Vec::with_capacity(FRAME_BYTES + head.len() + lines.len());
-    packed.extend_from_slice(MAGIC);
-    packed.extend_from_slice(&(head.len() as u32).to_le_bytes());
-    packed.extend_from_slice(&(lines.len() as u32).to_le_bytes());
-    packed.extend_from_slice(&checksum(&head, &lines).to_le_bytes());
-    packed.extend_from_slice(&head);
-    packed.extend_from_slice(&lines);
+    let head_end = FRAME_BYTES + head.len();
+    // In place, because a line may be long.
+    let mut packed = vec![0; head_end + compress_bound(text.len())];
+    let line_bytes = packer.compress_to_buffer(text.as_bytes(), &mut packed[head_end..])?;
+    packed.truncate(head_end + line_bytes);
+    let checksum = checksum(&head, &packed[head_end..]);
+    packed[..4].copy_from_slice(MAGIC);
+    packed[4..8].copy_from_slice(&(head.len() as u32).to_le_bytes());
+    packed[8..12].copy_from_slice(&(line_bytes as u32).to_le_bytes());
+    packed[12..FRAME_BYTES].copy_from_slice(&checksum.to_le_bytes());
+    packed[FRAME_BYTES..head_end].copy_from_slice(&head);
     Ok(packed)
 }
 

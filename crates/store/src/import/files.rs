@@ -146,6 +146,7 @@ impl FileLines {
                 if !before_large() {
                     return Ok(None);
                 }
+                line.bytes.reserve_exact(LINE_BYTES_MAX - line.bytes.len());
             }
             if shortened.is_none() && line.bytes.len() + taken > LINE_BYTES_MAX {
                 shortened.get_or_insert_default().push(&std::mem::take(&mut line.bytes));
