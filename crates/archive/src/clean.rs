@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::path::Path;
 
-use cerberus_agents::conversation::parts;
+use cerberus_agents::conversation::each_part;
 use cerberus_agents::conversation::reduce::{KeepFiles, Reducer};
 use cerberus_os::home::Home;
 use cerberus_record::clean::tag::Passages;
@@ -13,6 +13,7 @@ use cerberus_record::clean::text::{Clean, Keep};
 use cerberus_record::event::{Event, FileTouch, Location, Outcome, ToolUse, Touch};
 use cerberus_record::map::FastMap;
 use cerberus_store::project::opted_out::OptedOut;
+use memchr::memmem;
 use serde_json::Value;
 
 use crate::escapes::remove_escapes;
@@ -77,11 +78,11 @@ impl<'h> LineCleaner<'h> {
     }
 
     /// The line as it is stored, and what is indexed of it.
-    pub fn line(&self, reducer: &mut Reducer, line: &mut Value) -> StoredLine {
+    pub fn line(&self, reducer: &mut Reducer, mut line: Value) -> StoredLine {
         // First, because they may stand in the middle of a name or a secret.
-        remove_escapes(line);
-        reducer.reduce(line);
-        self.clean("", line);
+        remove_escapes(&mut line);
+        reducer.reduce(&mut line);
+        self.clean("", &mut line);
         self.cleaned.take();
         let mut text = line.to_string();
         if text.contains(OWN_NAME) {
@@ -89,15 +90,18 @@ impl<'h> LineCleaner<'h> {
         }
         // A short name may be a part of anything.
         if self.session.len() >= SESSION_BYTES_MIN {
-            text = text.replace(&self.session, OWN_NAME.encode_utf8(&mut [0; 4]));
+            text = renamed(text, &self.session);
         }
-        let parts = parts(line);
-        let terms = match parts
-            .iter()
-            .any(|part| self.is_renamed(&part.text) || part.file.as_deref().is_some_and(|file| self.is_renamed(file)))
-        {
-            true => LineTerms::of(&text),
-            false => LineTerms::of_parts(&text, parts),
+        let mut is_renamed = false;
+        each_part(&line, &mut |part| {
+            is_renamed |= self.is_renamed(&part.text) || part.file.is_some_and(|file| self.is_renamed(&file));
+        });
+        let terms = match is_renamed {
+            true => {
+                drop(line);
+                LineTerms::of(&text)
+            }
+            false => LineTerms::of_value(&text, &line),
         };
         StoredLine { text, terms }
     }
@@ -107,44 +111,49 @@ impl<'h> LineCleaner<'h> {
         text.contains(OWN_NAME) || self.session.len() >= SESSION_BYTES_MIN && text.contains(&self.session)
     }
 
-    fn clean(&self, key: &str, value: &mut Value) {
+    /// Says whether anything was cut.
+    fn clean(&self, key: &str, value: &mut Value) -> bool {
         match value {
             Value::String(text) => self.clean_text(key, text),
             Value::Array(all) => {
                 // A private passage may begin in one piece of a message and end in another.
-                let mut passages = Passages::default();
+                let (mut passages, mut is_cut) = (Passages::default(), false);
                 for value in all {
-                    cut_passages(&mut passages, value);
-                    self.clean(key, value);
+                    is_cut |= cut_passages(&mut passages, value);
+                    is_cut |= self.clean(key, value);
                 }
+                is_cut
             }
-            Value::Object(object) => object.iter_mut().for_each(|(key, value)| self.clean(key, value)),
-            _ => {}
+            Value::Object(object) => {
+                object.iter_mut().fold(false, |is_cut, (key, value)| self.clean(key, value) | is_cut)
+            }
+            _ => false,
         }
     }
 
-    fn clean_text(&self, key: &str, text: &mut String) {
-        self.clean_inner(text);
+    fn clean_text(&self, key: &str, text: &mut String) -> bool {
+        let mut is_cut = self.clean_inner(text);
         let is_id = text.len() <= ID_BYTES_MAX && !text.contains(char::is_whitespace) && holds_id(key);
         let clean = match is_id {
-            true => self.home.cleaner().clean(text.clone(), Keep::NAME),
+            true => self.home.cleaner().clean(text.as_str(), Keep::NAME),
             false => self.cleaned(text),
         };
         let hidden = if is_id { None } else { self.hidden_words(text, &clean) };
-        if let Some(rest) = hidden {
+        if let Some(rest) = hidden.or_else(|| (*clean != **text).then(|| clean.to_string())) {
+            is_cut |= *text != rest;
             *text = rest;
-        } else if *clean != **text {
-            *text = clean.to_string();
         }
         if self.names_opted_out(text) {
             *text = PRIVATE.to_string();
+            return true;
         }
+        is_cut
     }
 
     /// The text without secrets and private passages.
-    fn cleaned(&self, text: &str) -> Clean<'static> {
-        let clean = || self.home.cleaner().clean(text, WORDS).into_owned();
-        if text.len() < CLEANED_BYTES_MIN {
+    fn cleaned<'t>(&self, text: &'t str) -> Clean<'t> {
+        let clean = || self.home.cleaner().clean(text, WORDS);
+        if !(CLEANED_BYTES_MIN..=CLEANED_BYTES_MAX).contains(&text.len()) {
             return clean();
         }
         if let Some(known) = self.cleaned.borrow().known.get(text) {
@@ -154,29 +163,29 @@ impl<'h> LineCleaner<'h> {
         let mut cleaned = self.cleaned.borrow_mut();
         if cleaned.bytes + text.len() <= CLEANED_BYTES_MAX {
             cleaned.bytes += text.len();
-            let known = CleanedText { clean: found.clone(), is_opted_out: None, hidden: None };
+            let known = CleanedText { clean: found.clone().into_owned(), is_opted_out: None, hidden: None };
             cleaned.known.insert(text.to_string(), known);
         }
         found
     }
 
     /// Arguments of a call may be JSON in a text.
-    fn clean_inner(&self, text: &mut String) {
+    fn clean_inner(&self, text: &mut String) -> bool {
         if !text.starts_with(['{', '[']) {
-            return;
+            return false;
         }
-        let Ok(given) = serde_json::from_slice::<Value>(text.as_bytes()) else { return };
-        let mut inner = given.clone();
-        self.clean("", &mut inner);
-        if inner != given {
+        let Ok(mut inner) = serde_json::from_slice::<Value>(text.as_bytes()) else { return false };
+        let is_cut = self.clean("", &mut inner);
+        if is_cut {
             *text = inner.to_string();
         }
+        is_cut
     }
 
     fn is_private_call(&self, tool: &str, given: &Value) -> bool {
         let mut texts = Vec::new();
         collect(given, &mut texts);
-        let tool = self.cleaned(tool);
+        let tool = self.cleaned(tool).into_owned();
         texts.into_iter().any(|text| {
             let is_word = !text.contains(char::is_whitespace);
             if is_word && self.home.privacy_rules().is_private(text) {
@@ -220,7 +229,7 @@ impl<'h> LineCleaner<'h> {
         if let Some(known) = self.cleaned.borrow().known.get(text).and_then(|known| known.hidden.clone()) {
             return known;
         }
-        let hidden = self.hidden(&Event::Prompt { text: clean.clone() });
+        let hidden = self.hidden(&Event::Prompt { text: clean.borrowed() });
         let found = hidden.map(|hidden| match hidden {
             Event::Prompt { text } => text.to_string(),
             _ => String::new(),
@@ -238,30 +247,32 @@ impl<'h> LineCleaner<'h> {
 
 /// Cuts what is in a private passage from one piece of a message. A passage begins in what is said; while it is open,
 /// every text is in it.
-fn cut_passages(passages: &mut Passages, piece: &mut Value) {
+fn cut_passages(passages: &mut Passages, piece: &mut Value) -> bool {
     match piece {
         Value::String(text) => cut_passage(passages, text),
         piece => match piece.get_mut("text") {
             Some(Value::String(text)) => cut_passage(passages, text),
-            _ if passages.is_open() => hide("", piece, passages),
-            _ => {}
+            _ => passages.is_open() && hide("", piece, passages),
         },
     }
 }
 
-fn cut_passage(passages: &mut Passages, text: &mut String) {
-    if let Cow::Owned(rest) = passages.outside(text) {
-        *text = rest;
-    }
+fn cut_passage(passages: &mut Passages, text: &mut String) -> bool {
+    let Cow::Owned(rest) = passages.outside(text) else { return false };
+    let is_cut = *text != rest;
+    *text = rest;
+    is_cut
 }
 
 /// Cuts every text of a piece, but not what says which piece it is.
-fn hide(key: &str, value: &mut Value, passages: &mut Passages) {
+fn hide(key: &str, value: &mut Value, passages: &mut Passages) -> bool {
     match value {
         Value::String(text) if !holds_id(key) && key != "type" => cut_passage(passages, text),
-        Value::Array(all) => all.iter_mut().for_each(|value| hide(key, value, passages)),
-        Value::Object(object) => object.iter_mut().for_each(|(key, value)| hide(key, value, passages)),
-        _ => {}
+        Value::Array(all) => all.iter_mut().fold(false, |is_cut, value| hide(key, value, passages) | is_cut),
+        Value::Object(object) => {
+            object.iter_mut().fold(false, |is_cut, (key, value)| hide(key, value, passages) | is_cut)
+        }
+        _ => false,
     }
 }
 
@@ -269,6 +280,25 @@ fn hide(key: &str, value: &mut Value, passages: &mut Passages) {
 fn holds_id(key: &str) -> bool {
     let key = key.to_lowercase();
     key.ends_with("id") || key.ends_with("ids")
+}
+
+/// The line with [`OWN_NAME`] for the name of its session. In place: the line may be long.
+fn renamed(line: String, session: &str) -> String {
+    let own = OWN_NAME.to_string();
+    let mut bytes = line.into_bytes();
+    let (mut to, mut from) = (0, 0);
+    while let Some(found) = memmem::find(&bytes[from..], session.as_bytes()) {
+        bytes.copy_within(from..from + found, to);
+        to += found;
+        bytes[to..to + own.len()].copy_from_slice(own.as_bytes());
+        to += own.len();
+        from += found + session.len();
+    }
+    if from > 0 {
+        bytes.copy_within(from.., to);
+        bytes.truncate(to + bytes.len() - from);
+    }
+    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 /// The line as the agent wrote its session's name.

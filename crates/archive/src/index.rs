@@ -3,13 +3,12 @@
 //!
 //! It is brought up to date when the archive is opened for writing: blocks that a killed process left are indexed then.
 
-use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use cerberus_agents::conversation::{Part, PartKind, parts};
+use cerberus_agents::conversation::PartKind;
 use cerberus_os::home::{Access, Home, create_dir};
 use cerberus_os::platform;
 use cerberus_record::id::{Agent, ProjectId};
@@ -19,7 +18,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
 use crate::conversation::Conversation;
 use crate::error::ArchiveError;
 use crate::segment::lock;
-use crate::segment::{self, Block, BlockHead, BlockPlace, BlockText, FoundBlock, each_block, segments};
+use crate::segment::{self, Block, BlockHead, BlockPlace, FoundBlock, each_block, segments};
 use crate::terms::{KINDS, LineTerms, PassageTerms};
 
 /// With the number of the format.
@@ -441,50 +440,4 @@ fn paths(json: &str) -> Vec<PathBuf> {
 
 fn split_place(place: i64) -> (i64, usize) {
     (place >> LINE_BITS, (place & ((1 << LINE_BITS) - 1)) as usize)
-}
-
-/// Reads lines of blocks, and the lines they refer to. Keeps the blocks that it read last.
-pub struct LineReader<'a> {
-    home: &'a Home,
-    index: &'a ArchiveIndex,
-    known: HashMap<i64, Option<std::rc::Rc<BlockText>>>,
-}
-
-/// How many unpacked blocks a reader keeps.
-const KEPT_BLOCKS_MAX: usize = 32;
-
-impl<'a> LineReader<'a> {
-    pub fn new(home: &'a Home, index: &'a ArchiveIndex) -> LineReader<'a> {
-        LineReader { home, index, known: HashMap::new() }
-    }
-
-    /// A block by its number; `None` if it is gone or damaged.
-    fn block(&mut self, id: i64) -> Result<Option<std::rc::Rc<BlockText>>, ArchiveError> {
-        if let Some(block) = self.known.get(&id) {
-            return Ok(block.clone());
-        }
-        if self.known.len() >= KEPT_BLOCKS_MAX {
-            self.known.clear();
-        }
-        let block = match self.index.block_place(id)? {
-            Some(place) => segment::block_text(self.home, place)?.map(std::rc::Rc::new),
-            None => None,
-        };
-        self.known.insert(id, block.clone());
-        Ok(block)
-    }
-
-    /// The line with this hash.
-    pub fn line(&mut self, hash: u64) -> Result<Option<String>, ArchiveError> {
-        let Some((id, number)) = self.index.line_place(hash)? else { return Ok(None) };
-        Ok(self.block(id)?.and_then(|block| block.line(number).map(str::to_string)))
-    }
-
-    /// The part that a passage is in, and the head of its block.
-    pub fn part(&mut self, place: &PassagePlace) -> Result<Option<(Part, BlockHead)>, ArchiveError> {
-        let Some(block) = self.block(place.block)? else { return Ok(None) };
-        let value = block.line(place.line).and_then(|line| serde_json::from_slice(line.as_bytes()).ok());
-        let part = value.and_then(|value| parts(&value).into_iter().nth(place.part));
-        Ok(part.map(|part| (part, block.head.clone())))
-    }
 }

@@ -12,6 +12,7 @@ pub mod erase;
 mod error;
 mod escapes;
 pub mod index;
+mod lines;
 mod reached;
 mod read;
 mod reading;

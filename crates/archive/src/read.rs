@@ -9,7 +9,8 @@ use cerberus_record::id::Agent;
 use crate::clean::with_name;
 use crate::conversation::Conversation;
 use crate::error::ArchiveError;
-use crate::index::{ArchiveIndex, LineReader, referred};
+use crate::index::{ArchiveIndex, referred};
+use crate::lines::LineReader;
 use crate::segment;
 use crate::terms::line_hash;
 
@@ -68,14 +69,11 @@ pub fn lines_of(
         if Path::new(&of) != source {
             continue;
         }
-        let Some(block) = segment::block(home, place)? else { continue };
-        for line in block.lines {
-            let line = match referred(&line) {
-                Some(hash) => reader.line(hash)?,
-                None => Some(line),
-            };
-            if let Some(line) = line {
-                take(&with_name(&line, &conversation.session));
+        let Some(block) = segment::block_text(home, place)? else { continue };
+        for line in block.lines() {
+            match referred(line) {
+                Some(hash) => reader.line(hash)?.iter().for_each(|line| take(&with_name(line, &conversation.session))),
+                None => take(&with_name(line, &conversation.session)),
             }
         }
     }

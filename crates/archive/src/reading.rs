@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use cerberus_agents::conversation::reduce::KeepFiles;
-use cerberus_agents::conversation::{Call, PartKind, first_part, has_output, time_of};
+use cerberus_agents::conversation::{Call, has_output, is_prompt, time_of};
+use cerberus_os::ahead::Pieces;
 use cerberus_os::home::Home;
 use cerberus_record::event::Location;
 use cerberus_record::id::{Agent, fnv1a};
@@ -104,72 +105,86 @@ pub(crate) struct ReadPiece {
 
 pub(crate) type Piece = Result<ReadPiece, ArchiveError>;
 
+/// Gives the next line, and where it ends. Calls what it is given before a large one.
+type NextLine<'n> = dyn FnMut(&mut dyn FnMut() -> bool) -> Result<Option<(Vec<u8>, u64)>, ArchiveError> + 'n;
+
 /// Passes on the lines piece by piece, until nobody takes them.
-pub(crate) fn read_lines(reading: &Reading, give: &mut dyn FnMut(Piece) -> bool) {
+pub(crate) fn read_lines(reading: &Reading, pieces: &mut Pieces<'_, Piece>) {
     let read = match reading.form {
-        SourceForm::Held(bytes) => read_whole(reading, bytes, give),
+        SourceForm::Held(bytes) => read_whole(reading, bytes, pieces),
         SourceForm::Whole => files::read_object(reading.source.path)
             .map_err(ArchiveError::Unreadable)
-            .and_then(|bytes| read_whole(reading, &bytes, give)),
-        SourceForm::Plain | SourceForm::Packed => read_file(reading, give),
+            .and_then(|bytes| read_whole(reading, &bytes, pieces)),
+        SourceForm::Plain | SourceForm::Packed => read_file(reading, pieces),
     };
     if let Err(error) = read {
-        give(Err(error));
+        pieces.give(Err(error));
     }
 }
 
-fn read_file(reading: &Reading, give: &mut dyn FnMut(Piece) -> bool) -> Result<(), ArchiveError> {
+fn read_file(reading: &Reading, pieces: &mut Pieces<'_, Piece>) -> Result<(), ArchiveError> {
     let mut lines = FileLines::after(reading.source.path, reading.from).map_err(ArchiveError::Unreadable)?;
     // A line that is still being written is read next time.
-    let mut next = || Ok(lines.next_line()?.filter(|line| line.is_ended).map(|line| (line.bytes, line.to)));
-    each_line(reading, 0, &mut next, give)
+    let mut next = |before_large: &mut dyn FnMut() -> bool| {
+        let line = lines.next_line_with(before_large)?.filter(|line| line.is_ended);
+        Ok(line.map(|line| (line.bytes, line.to)))
+    };
+    each_line(reading, 0, &mut next, pieces)
 }
 
-fn read_whole(reading: &Reading, bytes: &[u8], give: &mut dyn FnMut(Piece) -> bool) -> Result<(), ArchiveError> {
+fn read_whole(reading: &Reading, bytes: &[u8], pieces: &mut Pieces<'_, Piece>) -> Result<(), ArchiveError> {
     let mark = fnv1a(bytes);
     if reading.known.as_ref().is_some_and(|head| head.mark == mark) {
         return Ok(());
     }
     let (mut lines, to) = (whole_lines(bytes).into_iter(), bytes.len() as u64);
-    each_line(reading, mark, &mut || Ok(lines.next().map(|line| (line, to))), give)
+    each_line(reading, mark, &mut |_| Ok(lines.next().map(|line| (line, to))), pieces)
 }
 
 fn each_line(
     reading: &Reading,
     mark: u64,
-    next: &mut dyn FnMut() -> Result<Option<(Vec<u8>, u64)>, ArchiveError>,
-    give: &mut dyn FnMut(Piece) -> bool,
+    next: &mut NextLine,
+    pieces: &mut Pieces<'_, Piece>,
 ) -> Result<(), ArchiveError> {
     let Source { session, location, .. } = reading.source;
     let cleaner = LineCleaner::new(reading.home, session, location.clone());
     cleaner.reducer(reading.keep, |mut reducer| {
         reducer.open = reading.open();
         let mut known_open = reducer.open.clone();
-        let (mut lines, mut bytes) = (Vec::new(), 0_usize);
-        while let Some((line, to)) = next()? {
-            let Ok(mut value) = serde_json::from_slice::<Value>(&line) else { continue };
+        let mut read = ReadPiece { lines: Vec::new(), mark };
+        let mut bytes = 0_usize;
+        while let Some((line, to)) = next(&mut || read.give(pieces) && pieces.wait_until_taken())? {
+            let Ok(value) = serde_json::from_slice::<Value>(&line) else { continue };
+            drop(line);
             let at = time_of(&value);
-            let is_prompt = first_part(&value).is_some_and(|part| part.kind == PartKind::Prompt);
+            let is_prompt = is_prompt(&value);
             let (has_output, message) = (has_output(&value), message_name(&value));
-            let line = cleaner.line(&mut reducer, &mut value);
+            let line = cleaner.line(&mut reducer, value);
             let open = (reducer.open != known_open).then(|| reducer.open.clone());
             if let Some(open) = &open {
                 known_open.clone_from(open);
             }
-            bytes += line.text.len() + LINE_BYTES + open.as_ref().map_or(0, |open| open.len() * LINE_BYTES);
-            lines.push(ReadLine { at, is_prompt, has_output, line, message, to, open });
+            bytes += line.bytes() + LINE_BYTES + open.as_ref().map_or(0, |open| open.len() * LINE_BYTES);
+            read.lines.push(ReadLine { at, is_prompt, has_output, line, message, to, open });
             if bytes >= PIECE_BYTES {
                 bytes = 0;
-                if !give(Ok(ReadPiece { lines: std::mem::take(&mut lines), mark })) {
+                if !read.give(pieces) {
                     return Ok(());
                 }
             }
         }
-        if !lines.is_empty() {
-            give(Ok(ReadPiece { lines, mark }));
-        }
+        read.give(pieces);
         Ok(())
     })
+}
+
+impl ReadPiece {
+    /// Passes on what was read so far.
+    fn give(&mut self, pieces: &mut Pieces<'_, Piece>) -> bool {
+        let lines = std::mem::take(&mut self.lines);
+        lines.is_empty() || pieces.give(Ok(ReadPiece { lines, mark: self.mark }))
+    }
 }
 
 /// The messages of a transcript that is one object, a line each, after a line with everything else.

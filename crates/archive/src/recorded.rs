@@ -12,7 +12,7 @@ use crate::terms::StoredLine;
 /// How much later than its record a line may be written, in milliseconds.
 const SLACK_MILLIS: i64 = 5_000;
 
-/// How much text may wait for a record.
+/// How much may wait for a record, of text and of what is indexed of it.
 const WAITING_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// What a line costs that waits, besides its text.
@@ -95,7 +95,7 @@ pub(crate) struct WaitingLine {
 impl WaitingLine {
     fn bytes(&self) -> usize {
         let open_bytes = self.open.as_ref().map_or(0, |open| open.len() * OPEN_CALL_BYTES);
-        WAITING_LINE_BYTES + open_bytes + self.line.as_ref().map_or(0, |line| line.text.len())
+        WAITING_LINE_BYTES + open_bytes + self.line.as_ref().map_or(0, StoredLine::bytes)
     }
 }
 

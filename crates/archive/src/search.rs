@@ -13,7 +13,8 @@ use cerberus_text::terms;
 use rusqlite::params;
 
 use crate::error::ArchiveError;
-use crate::index::{self, ArchiveIndex, LineReader, PassagePlace, is_damage};
+use crate::index::{self, ArchiveIndex, PassagePlace, is_damage};
+use crate::lines::LineReader;
 use crate::terms::{KINDS, PASSAGE_BYTES, passages};
 
 /// A term that more passages have says little; only the newest of those that are meant count.

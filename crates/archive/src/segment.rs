@@ -15,6 +15,7 @@ use cerberus_record::id::{Agent, ProjectId};
 use cerberus_record::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use zstd::bulk::Compressor;
+use zstd::zstd_safe::compress_bound;
 
 use crate::error::ArchiveError;
 
@@ -76,11 +77,20 @@ pub struct BlockText {
 
 impl BlockText {
     pub fn line(&self, number: usize) -> Option<&str> {
-        self.text.lines().nth(number)
+        self.lines().nth(number)
+    }
+
+    pub fn lines(&self) -> impl Iterator<Item = &str> {
+        self.text.lines()
+    }
+
+    /// How much memory it takes.
+    pub fn bytes(&self) -> usize {
+        self.text.len()
     }
 
     fn into_block(self) -> Block {
-        Block { lines: self.text.lines().map(str::to_string).collect(), head: self.head }
+        Block { lines: self.lines().map(str::to_string).collect(), head: self.head }
     }
 }
 
@@ -94,24 +104,27 @@ pub struct BlockPlace {
 
 impl Block {
     pub fn pack(&self) -> Result<Vec<u8>, ArchiveError> {
-        self.pack_with(&mut packer()?)
+        let mut text = self.lines.join("\n");
+        text.push('\n');
+        pack(&self.head, &text, &mut packer()?)
     }
+}
 
-    /// The same for many blocks.
-    pub fn pack_with(&self, packer: &mut Compressor<'_>) -> Result<Vec<u8>, ArchiveError> {
-        let mut text = self.lines.join("\n").into_bytes();
-        text.push(b'\n');
-        let head = serde_json::to_vec(&BlockHead { text_bytes: text.len() as u64, ..self.head.clone() })?;
-        let lines = packer.compress(&text)?;
-        let mut packed = Vec::with_capacity(FRAME_BYTES + head.len() + lines.len());
-        packed.extend_from_slice(MAGIC);
-        packed.extend_from_slice(&(head.len() as u32).to_le_bytes());
-        packed.extend_from_slice(&(lines.len() as u32).to_le_bytes());
-        packed.extend_from_slice(&checksum(&head, &lines).to_le_bytes());
-        packed.extend_from_slice(&head);
-        packed.extend_from_slice(&lines);
-        Ok(packed)
-    }
+/// A block with these lines, each of which ends with a line break.
+pub fn pack(head: &BlockHead, text: &str, packer: &mut Compressor<'_>) -> Result<Vec<u8>, ArchiveError> {
+    let head = serde_json::to_vec(&BlockHead { text_bytes: text.len() as u64, ..head.clone() })?;
+    let head_end = FRAME_BYTES + head.len();
+    // In place, because a line may be long.
+    let mut packed = vec![0; head_end + compress_bound(text.len())];
+    let line_bytes = packer.compress_to_buffer(text.as_bytes(), &mut packed[head_end..])?;
+    packed.truncate(head_end + line_bytes);
+    let checksum = checksum(&head, &packed[head_end..]);
+    packed[..4].copy_from_slice(MAGIC);
+    packed[4..8].copy_from_slice(&(head.len() as u32).to_le_bytes());
+    packed[8..12].copy_from_slice(&(line_bytes as u32).to_le_bytes());
+    packed[12..FRAME_BYTES].copy_from_slice(&checksum.to_le_bytes());
+    packed[FRAME_BYTES..head_end].copy_from_slice(&head);
+    Ok(packed)
 }
 
 /// Compresses lines. To make one takes longer than to use it.

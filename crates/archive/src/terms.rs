@@ -1,10 +1,11 @@
 //! What the index holds of a line: its hash, the files that it names, and the words of its passages. Pure, so that it can
 //! be made on another thread than the one that writes the index.
 
-use cerberus_agents::conversation::{Part, PartKind, parts};
+use cerberus_agents::conversation::{PartKind, PartRef, each_part};
 use cerberus_record::id::fnv1a;
 use cerberus_record::time::Timestamp;
 use cerberus_text::terms::index_terms;
+use serde_json::Value;
 
 /// How much text a passage has. Words that are further apart are not found together.
 pub const PASSAGE_BYTES: usize = 1_500;
@@ -20,6 +21,13 @@ pub const KINDS: [PartKind; 6] =
 pub(crate) struct StoredLine {
     pub text: String,
     pub terms: LineTerms,
+}
+
+impl StoredLine {
+    /// What it takes in memory.
+    pub fn bytes(&self) -> usize {
+        self.text.len() + self.terms.passages.iter().map(|passage| passage.words.len()).sum::<usize>()
+    }
 }
 
 /// What is indexed of one line.
@@ -45,26 +53,33 @@ pub struct PassageTerms {
 
 impl LineTerms {
     pub fn of(line: &str) -> LineTerms {
-        let value = serde_json::from_slice(line.as_bytes());
-        LineTerms::of_parts(line, value.map(|value| parts(&value)).unwrap_or_default())
+        match serde_json::from_slice(line.as_bytes()) {
+            Ok(value) => LineTerms::of_value(line, &value),
+            Err(_) => LineTerms { hash: line_hash(line), bytes: line.len(), ..LineTerms::default() },
+        }
     }
 
-    /// The same for a line of which the parts are known.
-    pub fn of_parts(line: &str, parts: Vec<Part>) -> LineTerms {
+    /// The same for a line that was parsed.
+    pub fn of_value(line: &str, value: &Value) -> LineTerms {
         let (hash, bytes) = (line_hash(line), line.len());
-        let mut found = LineTerms { hash, bytes, ..LineTerms::default() };
-        for (number, part) in parts.into_iter().enumerate() {
-            found.at = part.at.or(found.at);
-            found.files.extend(part.file.filter(|file| !file.is_empty()));
-            let Some(kind) = KINDS.iter().position(|kind| *kind == part.kind) else { continue };
-            for (start, text) in passages(&part.text) {
-                let words = words_of(text);
-                if !words.is_empty() {
-                    found.passages.push(PassageTerms { part: number, start, kind, words });
-                }
+        let (mut found, mut number) = (LineTerms { hash, bytes, ..LineTerms::default() }, 0);
+        each_part(value, &mut |part| {
+            found.add(number, part);
+            number += 1;
+        });
+        found
+    }
+
+    fn add(&mut self, number: usize, part: PartRef) {
+        self.at = part.at.or(self.at);
+        self.files.extend(part.file.filter(|file| !file.is_empty()));
+        let Some(kind) = KINDS.iter().position(|kind| *kind == part.kind) else { return };
+        for (start, text) in passages(&part.text) {
+            let words = words_of(text);
+            if !words.is_empty() {
+                self.passages.push(PassageTerms { part: number, start, kind, words });
             }
         }
-        found
     }
 }
 

@@ -20,13 +20,14 @@ use cerberus_store::import::files;
 use zstd::bulk::Compressor;
 
 use crate::error::ArchiveError;
-use crate::index::{ArchiveIndex, LineReader, REFERENCE_BYTES_MIN, reference, referred};
+use crate::index::{ArchiveIndex, REFERENCE_BYTES_MIN, reference, referred};
+use crate::lines::LineReader;
 use crate::reached::Reached;
 pub use crate::reading::Source;
 use crate::reading::{Piece, ReadLine, ReadPiece, Reading, SourceForm, message_name, read_lines};
 use crate::recorded::{Recorded, WaitingLine};
 use crate::segment::{
-    self, BLOCK_TEXT_BYTES, Block, BlockHead, BlockPlace, SEGMENT_BYTES, lock, packer, segment_path, segments,
+    self, BLOCK_TEXT_BYTES, BlockHead, BlockPlace, SEGMENT_BYTES, lock, pack, packer, segment_path, segments,
 };
 use crate::terms::{LineTerms, StoredLine, line_hash};
 
@@ -142,7 +143,7 @@ impl<'h> Archive<'h> {
             to: *from,
             open: reading.open(),
             recorded: Recorded::new(&source.recorded, source.is_main),
-            lines: Vec::new(),
+            text: String::new(),
             terms: Vec::new(),
             bytes: 0,
             first_at: None,
@@ -170,14 +171,14 @@ impl<'h> Archive<'h> {
         let mut found = StoredLines::default();
         let mut reader = LineReader::new(self.home, &self.index);
         for (place, ..) in self.index.blocks_of(source.agent, source.session)? {
-            let Some(block) = segment::block(self.home, place)? else { continue };
-            for line in block.lines {
-                let reference = referred(&line);
-                found.hashes.insert(reference.unwrap_or_else(|| line_hash(&line)));
+            let Some(block) = segment::block_text(self.home, place)? else { continue };
+            for line in block.lines() {
+                let reference = referred(line);
+                found.hashes.insert(reference.unwrap_or_else(|| line_hash(line)));
                 if !has_messages {
                     continue;
                 }
-                let line = reference.map_or(Ok(Some(line)), |hash| reader.line(hash))?.unwrap_or_default();
+                let line = reference.map_or(Ok(Some(line.to_string())), |hash| reader.line(hash))?.unwrap_or_default();
                 let value = serde_json::from_slice(line.as_bytes()).unwrap_or_default();
                 found.messages.extend(message_name(&value));
             }
@@ -194,25 +195,26 @@ impl<'h> Archive<'h> {
         if self.index.line_place(hash)?.is_none() {
             return Ok(None);
         }
-        let held = LineReader::new(self.home, &self.index).line(hash)?;
-        Ok((held.as_ref() == Some(text)).then(|| reference(hash)))
+        let is_held = LineReader::new(self.home, &self.index).is_line(hash, text)?;
+        Ok(is_held.then(|| reference(hash)))
     }
 
-    fn append(&mut self, block: &Block, terms: Vec<Option<LineTerms>>) -> Result<(), ArchiveError> {
+    fn append(&mut self, head: &BlockHead, text: String, terms: Vec<Option<LineTerms>>) -> Result<(), ArchiveError> {
         if self.offset >= SEGMENT_BYTES {
             self.file.sync_data()?;
             self.number += 1;
             self.file = self.home.open(&segment_path(self.home, self.number), Access::AppendOrCreate)?;
             self.offset = 0;
         }
-        let packed = block.pack_with(&mut self.packer)?;
+        let packed = pack(head, &text, &mut self.packer)?;
+        drop(text);
         fault::point("archive-write")?;
         self.file.write_all(&packed)?;
         fault::point("archive-written")?;
         let place = BlockPlace { segment: self.number, offset: self.offset, bytes: packed.len() as u64 };
         self.offset += place.bytes;
-        self.index.add(place, &block.head, terms.into_iter())?;
-        self.uncommitted += block.head.text_bytes;
+        self.index.add(place, head, terms.into_iter())?;
+        self.uncommitted += head.text_bytes;
         if self.uncommitted >= COMMIT_BYTES { self.commit() } else { Ok(()) }
     }
 
@@ -265,8 +267,8 @@ struct Adding<'a> {
     /// The calls that have no result yet.
     open: BTreeMap<String, Call>,
     recorded: Recorded<'a>,
-    lines: Vec<String>,
-    /// `None` for a line that another block holds.
+    text: String,
+    /// For each line; `None` for a line that another block holds.
     terms: Vec<Option<LineTerms>>,
     bytes: usize,
     first_at: Option<Timestamp>,
@@ -284,7 +286,7 @@ impl Adding<'_> {
             // The same bytes are read once more.
             self.mark = 0;
         }
-        if !(self.lines.is_empty() && is_object && self.recorded.is_left) {
+        if !(self.text.is_empty() && is_object && self.recorded.is_left) {
             self.flush(archive)?;
         }
         Ok(self.added)
@@ -303,9 +305,13 @@ impl Adding<'_> {
 
     fn line(
         &mut self,
-        archive: &Archive,
+        archive: &mut Archive,
         WaitingLine { at, line, to, open, .. }: WaitingLine,
     ) -> Result<(), ArchiveError> {
+        // A large line is not copied to others.
+        if !self.text.is_empty() && line.as_ref().is_some_and(|line| line.text.len() >= BLOCK_TEXT_BYTES) {
+            self.flush(archive)?;
+        }
         self.to = to;
         if let Some(open) = open {
             self.open = open;
@@ -318,13 +324,17 @@ impl Adding<'_> {
             None => (line.text, Some(line.terms)),
         };
         self.bytes += text.len();
-        self.lines.push(text);
+        match self.text.is_empty() {
+            true => self.text = text,
+            false => self.text.push_str(&text),
+        }
+        self.text.push('\n');
         self.terms.push(terms);
         Ok(())
     }
 
     fn flush(&mut self, archive: &mut Archive) -> Result<(), ArchiveError> {
-        if self.to == self.from && self.lines.is_empty() {
+        if self.to == self.from && self.text.is_empty() {
             return Ok(());
         }
         let source = self.source;
@@ -345,8 +355,7 @@ impl Adding<'_> {
             open: self.open.iter().map(|(id, call)| (id.clone(), nameless(call))).collect(),
             text_bytes: self.bytes as u64,
         };
-        let terms = std::mem::take(&mut self.terms);
-        archive.append(&Block { head, lines: std::mem::take(&mut self.lines) }, terms)?;
+        archive.append(&head, std::mem::take(&mut self.text), std::mem::take(&mut self.terms))?;
         self.from = self.to;
         self.added += std::mem::take(&mut self.bytes) as u64;
         Ok(())

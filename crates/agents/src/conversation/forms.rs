@@ -1,5 +1,7 @@
 //! The forms in which agents write calls and answers, and what they have in common.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use crate::patch;
@@ -118,12 +120,22 @@ pub fn has_failed(object: &Object, printed: &str) -> bool {
 
 /// The exit code near the beginning of what a command printed, as agents write it.
 fn exit_code(printed: &str) -> Option<i64> {
-    let beginning = &printed[..printed.floor_char_boundary(400)];
+    let beginning = beginning(printed);
     ["Exit code: ", "Exit code ", "Exit Code: ", "exited with code ", "\"exit_code\":"].into_iter().find_map(|before| {
         let rest = &beginning[beginning.find(before)? + before.len()..];
         let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(rest.len());
         rest[..digits].parse().ok()
     })
+}
+
+fn beginning(printed: &str) -> &str {
+    &printed[..printed.floor_char_boundary(400)]
+}
+
+/// Whether a call failed, as its object and its answers say.
+pub fn answers_failure(object: &Object, answers: &[&[&str]]) -> bool {
+    let printed: Vec<Cow<str>> = answers.iter().filter_map(|path| at(object, path)).map(printed).collect();
+    has_failed(object, &printed.iter().map(|text| beginning(text)).collect::<Vec<_>>().join("\n"))
 }
 
 /// The arguments as an object; some agents write them as a text that holds one.
@@ -198,10 +210,13 @@ pub fn is_change(key: &str) -> bool {
 }
 
 /// The texts in an answer, one below the other.
-pub fn printed(value: &Value) -> String {
+pub fn printed(value: &Value) -> Cow<'_, str> {
     let mut found = Vec::new();
     collect(value, &mut found);
-    found.join("\n")
+    match found[..] {
+        [text] => Cow::Borrowed(text),
+        _ => Cow::Owned(found.join("\n")),
+    }
 }
 
 fn collect<'v>(value: &'v Value, found: &mut Vec<&'v str>) {

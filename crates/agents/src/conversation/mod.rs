@@ -5,6 +5,8 @@ mod forms;
 pub mod purpose;
 pub mod reduce;
 
+use std::borrow::Cow;
+
 use cerberus_record::time::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
@@ -30,6 +32,24 @@ pub struct Part {
     /// What connects a call with its answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
+}
+
+/// The same, as it is in the line: a text may be long.
+pub struct PartRef<'v> {
+    pub at: Option<Timestamp>,
+    pub kind: PartKind,
+    pub text: Cow<'v, str>,
+    pub tool: Option<&'v str>,
+    pub file: Option<String>,
+    pub call: Option<&'v str>,
+}
+
+impl PartRef<'_> {
+    pub fn into_owned(self) -> Part {
+        let PartRef { at, kind, text, tool, file, call } = self;
+        let owned = |text: Option<&str>| text.map(str::to_string);
+        Part { at, kind, text: text.into_owned(), tool: owned(tool), file, call: owned(call) }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -84,25 +104,38 @@ pub fn has_output(line: &Value) -> bool {
 
 /// The parts of a conversation in one line of a transcript.
 pub fn parts(line: &Value) -> Vec<Part> {
-    read_parts(line, usize::MAX)
+    let mut found = Vec::new();
+    each_part(line, &mut |part| found.push(part.into_owned()));
+    found
 }
 
-/// The first of them.
-pub fn first_part(line: &Value) -> Option<Part> {
-    read_parts(line, 1).into_iter().next()
+/// Passes on the same parts one by one, without a copy.
+pub fn each_part(line: &Value, take: &mut dyn FnMut(PartRef)) {
+    read_parts(line, &mut |part| {
+        take(part);
+        true
+    });
 }
 
-fn read_parts(line: &Value, parts_max: usize) -> Vec<Part> {
-    let mut reader = Reader { at: time_of(line), is_side: false, found: Vec::new(), parts_max };
-    let Some(object) = line.as_object() else { return reader.found };
+/// Whether a line begins with what the user typed.
+pub fn is_prompt(line: &Value) -> bool {
+    let mut is_prompt = false;
+    read_parts(line, &mut |part| {
+        is_prompt = part.kind == PartKind::Prompt;
+        false
+    });
+    is_prompt
+}
+
+fn read_parts(line: &Value, take: &mut dyn FnMut(PartRef) -> bool) {
+    let Some(object) = line.as_object() else { return };
     let is_set = |key: &str| object.get(key) == Some(&Value::Bool(true));
     let is_clients = is_set("isMeta") || is_set("isCompactSummary");
-    reader.is_side = is_set("isSidechain");
+    let mut reader = Reader { at: time_of(line), is_side: is_set("isSidechain"), take, is_enough: false };
     // Codex writes for its screen what it has written for the model.
     if forms::text(object, "type") != Some("event_msg") {
         reader.read(line, if is_clients { Role::Client } else { Role::Unknown });
     }
-    reader.found
 }
 
 /// Who speaks.
@@ -114,18 +147,18 @@ enum Role {
     Unknown,
 }
 
-struct Reader {
+struct Reader<'t> {
     at: Option<Timestamp>,
     /// An agent talks with its subagent: nobody typed that.
     is_side: bool,
-    found: Vec<Part>,
-    /// Nothing more is read when there are so many.
-    parts_max: usize,
+    /// Says whether there may be more.
+    take: &'t mut dyn FnMut(PartRef) -> bool,
+    is_enough: bool,
 }
 
-impl Reader {
+impl Reader<'_> {
     fn read(&mut self, value: &Value, role: Role) {
-        if self.found.len() >= self.parts_max {
+        if self.is_enough {
             return;
         }
         let object = match value {
@@ -141,13 +174,13 @@ impl Reader {
         }
         let role = role_of(object, role);
         if let Some(thought) = forms::text(object, "thinking") {
-            return self.push(PartKind::Thought, thought.to_string());
+            return self.push(PartKind::Thought, thought);
         }
         if let Some(said) = forms::text(object, "text") {
             let is_thought = object.get("thought") == Some(&Value::Bool(true))
                 || matches!(forms::text(object, "type"), Some("reasoning" | "summary_text"));
             return match is_thought {
-                true => self.push(PartKind::Thought, said.to_string()),
+                true => self.push(PartKind::Thought, said),
                 false => self.say(role, said),
             };
         }
@@ -168,36 +201,40 @@ impl Reader {
             Role::User if !is_from_client(said) => PartKind::Prompt,
             Role::User | Role::Client | Role::Unknown => PartKind::Note,
         };
-        self.push(kind, said.to_string());
+        self.push(kind, said);
     }
 
     fn call(&mut self, object: &Object, form: &CallForm) {
         let given = forms::at(object, form.arguments).map(forms::arguments).unwrap_or_default();
         let call = forms::awaited(form.tool, &given);
         let text = forms::command(&given).unwrap_or_else(|| spelled(&given, call.file.as_deref()));
-        let (id, tool) = (form.id.to_string(), form.tool.to_string());
-        let part = Part { at: self.at, kind: PartKind::Call, text, tool: Some(tool), file: call.file, call: Some(id) };
-        self.found.push(part);
+        let (at, kind, tool, id) = (self.at, PartKind::Call, Some(form.tool), Some(form.id));
+        self.take(PartRef { at, kind, text: text.into(), tool, file: call.file, call: id });
         if !form.answers.is_empty() {
             self.answer(object, form.id, Some(form.tool), form.answers);
         }
     }
 
     fn answer(&mut self, object: &Object, id: &str, tool: Option<&str>, answers: &[&[&str]]) {
-        let texts = answers.iter().filter_map(|path| forms::at(object, path)).map(forms::printed);
+        let mut texts = answers.iter().filter_map(|path| forms::at(object, path)).map(forms::printed);
         // A client may repeat an answer for its screen.
-        let text = texts.filter(|text| !text.is_empty()).take(1).collect::<String>();
+        let text = texts.find(|text| !text.is_empty()).unwrap_or_default();
         if text.is_empty() || text.starts_with(NOT_KEPT) {
             return;
         }
         let kind = if forms::has_failed(object, &text) { PartKind::Error } else { PartKind::Output };
-        let (tool, call) = (tool.map(str::to_string), Some(id.to_string()));
-        self.found.push(Part { at: self.at, kind, text, tool, file: None, call });
+        self.take(PartRef { at: self.at, kind, text, tool, file: None, call: Some(id) });
     }
 
-    fn push(&mut self, kind: PartKind, text: String) {
+    fn push(&mut self, kind: PartKind, text: &str) {
         if !text.trim().is_empty() {
-            self.found.push(Part { at: self.at, kind, text, tool: None, file: None, call: None });
+            self.take(PartRef { at: self.at, kind, text: text.into(), tool: None, file: None, call: None });
+        }
+    }
+
+    fn take(&mut self, part: PartRef) {
+        if !self.is_enough {
+            self.is_enough = !(self.take)(part);
         }
     }
 }

@@ -151,8 +151,7 @@ impl<'p> Reducer<'p> {
 
     /// An answer to a call that is not known may be anything.
     fn cut_answers(&self, object: &mut Object, answers: &[&[&str]], call: Option<&Call>, of_line: &mut Reduction) {
-        let text: Vec<String> = answers.iter().filter_map(|path| forms::at(object, path)).map(forms::printed).collect();
-        let has_failed = forms::has_failed(object, &text.join("\n"));
+        let has_failed = forms::answers_failure(object, answers);
         let cut = call.map_or(Reduction::Contents, |call| self.cut_of(call, has_failed));
         for path in answers {
             match forms::at_mut(object, path) {

@@ -40,6 +40,8 @@ pub struct Transcript {
     pub in_flight: Vec<UnfinishedCall>,
     /// Lines that are not JSON.
     pub damaged_lines: usize,
+    /// Lines of which long texts were kept in part.
+    pub shortened_lines: usize,
     /// Every prompt, in order; also those that the client sent and that are no event.
     pub prompts: Vec<SeenPrompt>,
 }

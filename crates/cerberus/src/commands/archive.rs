@@ -179,15 +179,14 @@ impl HeldConversation {
         }
     }
 
-    /// Its parts, in order.
-    pub fn parts(&self, context: &Context) -> Result<Vec<Part>> {
-        let mut found = Vec::new();
+    /// Passes on its parts, in order.
+    pub fn each_part(&self, context: &Context, take: &mut dyn FnMut(Part)) -> Result<()> {
         self.lines(context, &mut |line| {
             if let Ok(value) = serde_json::from_slice(line.as_bytes()) {
-                found.extend(parts(&value));
+                parts(&value).into_iter().for_each(&mut *take);
             }
         })?;
-        Ok(found)
+        Ok(())
     }
 }
 
@@ -203,7 +202,11 @@ pub fn conversation_so_far(context: &Context, store: &Store, session: &SessionRo
             update.sessions(std::slice::from_ref(session), None)?;
             update.finish()?;
         }
-        HeldConversation::find(context, store, session)?.map_or(Ok(Vec::new()), |kept| kept.parts(context))
+        let mut found = Vec::new();
+        if let Some(kept) = HeldConversation::find(context, store, session)? {
+            kept.each_part(context, &mut |part| found.push(part))?;
+        }
+        Ok(found)
     };
     read().unwrap_or_else(|failure| {
         render::talk(&format!("cerberus: its conversation cannot be read: {:#}", failure.error));

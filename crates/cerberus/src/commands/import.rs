@@ -112,7 +112,7 @@ impl ImportArgs {
         ahead(
             ahead::workers(),
             &files,
-            &|(agent, file), give| import(*agent).pieces(file, give),
+            &|(agent, file), pieces| import(*agent).pieces(file, pieces),
             &mut |file, pieces| {
                 let (agent, file) = (file.0, &file.1);
                 if tallies.last().is_none_or(|(last, _)| *last != agent) {
@@ -218,6 +218,10 @@ impl ImportArgs {
             let lines = render::count(total.report.damaged_lines, "damaged or overlong line");
             render::talk(&format!("cerberus: skipped {lines}"));
         }
+        if total.report.shortened_lines > 0 {
+            let lines = render::count(total.report.shortened_lines, "overlong line");
+            render::talk(&format!("cerberus: of {lines}, long texts are kept in part: their beginning and their end"));
+        }
         if total.report.forgotten_events > 0 {
             let events = render::count(total.report.forgotten_events, "event");
             render::talk(&format!(
@@ -283,6 +287,7 @@ impl ImportTally {
         json!({
             "files": self.files, "sessions": self.report.sessions, "events": self.report.new_events,
             "known_events": self.report.known_events, "damaged_lines": self.report.damaged_lines,
+            "shortened_lines": self.report.shortened_lines,
             "private_sessions": self.report.private_sessions,
             "forgotten_events": self.report.forgotten_events, "unreadable": self.unreadable,
         })

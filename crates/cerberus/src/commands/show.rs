@@ -8,7 +8,7 @@ use super::log::ListedJson;
 use crate::context::Context;
 use crate::failure::{Hint, Result};
 use crate::render;
-use crate::render::conversation::{self, turns};
+use crate::render::conversation::{self, Turn, TurnReader};
 use crate::render::style::Screen;
 use crate::render::time::LocalTime;
 use crate::render::{page as pager, session_page};
@@ -64,34 +64,55 @@ impl ShowArgs {
             };
             return Err(anyhow::anyhow!("the archive has nothing of session {}", session.id)).hint(next);
         };
-        let mut turns = turns(kept.parts(context)?);
-        if let Some(number) = self.turn {
-            let all = turns.len();
-            turns.retain(|turn| turn.number == number as usize);
-            if turns.is_empty() {
-                return Err(anyhow::anyhow!("the conversation has {}", render::count(all, "turn")))
-                    .hint("give the number of one of them to --turn");
-            }
-        }
         let title = store.titles(std::slice::from_ref(session), context.clock.now)?.remove(&session.row);
         let title = title.unwrap_or_else(|| session.id.to_string());
+        let local = LocalTime::new(context.clock.now);
         if context.json {
-            let shown: Vec<Value> =
-                turns.iter().map(|turn| json!({"turn": turn.number, "parts": turn.parts})).collect();
+            let mut shown: Vec<Value> = Vec::new();
+            self.each_turn(context, &kept, &mut |turn| shown.push(json!({"turn": turn.number, "parts": turn.parts})))?;
             render::json(&json!({
                 "session": session.id, "agent": session.agent, "agent_session_id": session.agent_session_id,
                 "project": session.project_name, "title": title, "turns": shown,
             }));
             return Ok(());
         }
-        let local = LocalTime::new(context.clock.now);
         if self.markdown {
-            render::block(&conversation::markdown(&local, &title, &turns));
-            return Ok(());
+            // Printed turn by turn: it may be long.
+            let mut title = Some(conversation::title_markdown(&title));
+            return self.each_turn(context, &kept, &mut |turn| {
+                title.take().iter().for_each(|title| render::block(title));
+                render::block(&conversation::markdown(&local, &turn));
+            });
         }
         let screen = Screen::of_stdout();
-        pager::page(&screen, &conversation::lines(&screen, &local, &title, &turns));
+        let mut lines = vec![conversation::title_line(&title)];
+        self.each_turn(context, &kept, &mut |turn| {
+            lines.extend(conversation::lines(&screen, &local, &turn));
+            if screen.rows.is_none() {
+                pager::page(&screen, &std::mem::take(&mut lines));
+            }
+        })?;
+        pager::page(&screen, &lines);
         Ok(())
+    }
+
+    /// Passes on the turns that are meant, one at a time.
+    fn each_turn(&self, context: &Context, kept: &HeldConversation, take: &mut dyn FnMut(Turn)) -> Result<()> {
+        let (mut reader, mut all, mut is_any) = (TurnReader::default(), 0, self.turn.is_none());
+        let mut take = |turn: Turn| {
+            all += 1;
+            if self.turn.is_none_or(|number| turn.number == number as usize) {
+                is_any = true;
+                take(turn);
+            }
+        };
+        kept.each_part(context, &mut |part| reader.push(part).into_iter().for_each(&mut take))?;
+        reader.finish().into_iter().for_each(&mut take);
+        if is_any {
+            return Ok(());
+        }
+        Err(anyhow::anyhow!("the conversation has {}", render::count(all, "turn")))
+            .hint("give the number of one of them to --turn")
     }
 }
 

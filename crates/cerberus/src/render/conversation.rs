@@ -17,24 +17,34 @@ pub struct Turn {
     pub parts: Vec<Part>,
 }
 
-/// The turns of a conversation. Notes of the client are left out.
-pub fn turns(parts: Vec<Part>) -> Vec<Turn> {
-    let mut turns: Vec<Turn> = Vec::new();
-    let mut number = 0;
-    for part in parts {
-        match part.kind {
-            PartKind::Note => continue,
-            PartKind::Prompt if !turns.last().is_some_and(|turn| is_more(turn, &part)) => {
-                number += 1;
-                turns.push(Turn { number, parts: vec![part] });
+/// Makes turns of the parts of a conversation, one at a time. Notes of the client are left out.
+#[derive(Default)]
+pub struct TurnReader {
+    number: usize,
+    open: Option<Turn>,
+}
+
+impl TurnReader {
+    /// The turn before this part, if the part begins another.
+    pub fn push(&mut self, part: Part) -> Option<Turn> {
+        let begins = part.kind == PartKind::Prompt && !self.open.as_ref().is_some_and(|turn| is_more(turn, &part));
+        match &mut self.open {
+            _ if part.kind == PartKind::Note => None,
+            Some(turn) if !begins => {
+                turn.parts.push(part);
+                None
             }
-            _ => match turns.last_mut() {
-                Some(turn) => turn.parts.push(part),
-                None => turns.push(Turn { number, parts: vec![part] }),
-            },
+            open => {
+                self.number += usize::from(begins);
+                open.replace(Turn { number: self.number, parts: vec![part] })
+            }
         }
     }
-    turns
+
+    /// The last turn.
+    pub fn finish(self) -> Option<Turn> {
+        self.open
+    }
 }
 
 /// Whether a prompt is another piece of the one that the turn began with.
@@ -42,17 +52,19 @@ fn is_more(turn: &Turn, part: &Part) -> bool {
     part.at.is_some() && turn.parts.iter().all(|earlier| earlier.kind == PartKind::Prompt && earlier.at == part.at)
 }
 
-pub fn lines(screen: &Screen, local: &LocalTime, title: &str, turns: &[Turn]) -> Vec<Line> {
-    let mut lines = vec![Line::of(Style::Strong, printable(title).into_owned())];
-    for turn in turns {
-        let at = turn.parts.iter().find_map(|part| part.at).map(|at| local.when(at)).unwrap_or_default();
-        lines.push(Line::new());
-        lines.push(Line::of(Style::Heading, format!("{}  {at}", turn.number)));
-        for part in &turn.parts {
-            lines.extend(shown(screen, part));
-        }
+impl Turn {
+    fn when(&self, local: &LocalTime) -> String {
+        self.parts.iter().find_map(|part| part.at).map(|at| local.when(at)).unwrap_or_default()
     }
-    lines
+}
+
+pub fn title_line(title: &str) -> Line {
+    Line::of(Style::Strong, printable(title).into_owned())
+}
+
+pub fn lines(screen: &Screen, local: &LocalTime, turn: &Turn) -> Vec<Line> {
+    let heading = Line::of(Style::Heading, format!("{}  {}", turn.number, turn.when(local)));
+    [Line::new(), heading].into_iter().chain(turn.parts.iter().flat_map(|part| shown(screen, part))).collect()
 }
 
 fn shown(screen: &Screen, part: &Part) -> Vec<Line> {
@@ -101,24 +113,22 @@ fn folded(mut lines: Vec<Line>) -> Vec<Line> {
     lines
 }
 
-/// A conversation as Markdown.
-pub fn markdown(local: &LocalTime, title: &str, turns: &[Turn]) -> String {
-    let mut text = format!("# {}\n", printable(title));
-    for turn in turns {
-        let at = turn.parts.iter().find_map(|part| part.at).map(|at| local.when(at)).unwrap_or_default();
-        text.push_str(&format!("\n## Turn {} ({at})\n", turn.number));
-        for part in &turn.parts {
-            let said = text_of(part);
-            text.push_str(&match part.kind {
-                PartKind::Prompt => format!("\n{}\n", quoted(&said)),
-                PartKind::Message => format!("\n{said}\n"),
-                PartKind::Thought => format!("\n<details><summary>thought</summary>\n\n{said}\n\n</details>\n"),
-                PartKind::Call => {
-                    format!("\n{}:\n\n{}\n", part.tool.as_deref().unwrap_or("tool"), fenced(&said))
-                }
-                PartKind::Output | PartKind::Error | PartKind::Note => format!("\n{}\n", fenced(&said)),
-            });
-        }
+pub fn title_markdown(title: &str) -> String {
+    format!("# {}", printable(title))
+}
+
+/// A turn as Markdown.
+pub fn markdown(local: &LocalTime, turn: &Turn) -> String {
+    let mut text = format!("\n## Turn {} ({})", turn.number, turn.when(local));
+    for part in &turn.parts {
+        let said = text_of(part);
+        text.push_str(&match part.kind {
+            PartKind::Prompt => format!("\n\n{}", quoted(&said)),
+            PartKind::Message => format!("\n\n{said}"),
+            PartKind::Thought => format!("\n\n<details><summary>thought</summary>\n\n{said}\n\n</details>"),
+            PartKind::Call => format!("\n\n{}:\n\n{}", part.tool.as_deref().unwrap_or("tool"), fenced(&said)),
+            PartKind::Output | PartKind::Error | PartKind::Note => format!("\n\n{}", fenced(&said)),
+        });
     }
     text
 }

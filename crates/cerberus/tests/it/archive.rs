@@ -1,5 +1,6 @@
 //! The archive: what was said, run and printed outlives its transcript, and nothing that must not be kept is in it.
 
+mod large;
 mod lasting;
 mod live;
 mod odd;

@@ -50,6 +50,11 @@ impl<'a> Clean<'a> {
     pub fn into_owned(self) -> Clean<'static> {
         Clean(Cow::Owned(self.0.into_owned()))
     }
+
+    /// The same text, without a copy.
+    pub fn borrowed(&self) -> Clean<'_> {
+        Clean(Cow::Borrowed(&self.0))
+    }
 }
 
 impl Cleaner {

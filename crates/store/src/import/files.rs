@@ -11,14 +11,19 @@ use flate2::read::MultiGzDecoder;
 use memchr::memchr;
 use zstd::stream::read::Decoder;
 
+use super::shortened::ShortenedLine;
+
 /// A transcript that is one JSON object is read whole, also by the archive. Real ones are smaller.
 const OBJECT_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// More is not read into memory.
 const FILE_BYTES_MAX: u64 = 512 * 1024 * 1024;
 
-/// A longer line is left out.
+/// Of a longer line, long texts are kept in part; it is left out if that does not make it shorter.
 pub const LINE_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// A longer line is large: whoever reads it has no other meanwhile.
+pub const LARGE_BYTES: usize = 1024 * 1024;
 
 /// Every transcript of `agent` at or below `path`, sorted.
 pub fn transcripts(agent: Agent, path: &Path) -> io::Result<Vec<PathBuf>> {
@@ -92,11 +97,13 @@ pub struct FileLines {
 }
 
 pub struct FileLine {
-    /// Empty if the line is too long.
+    /// Empty if the line is too long, and if it has no long texts that could be kept in part.
     pub bytes: Vec<u8>,
     /// Where it ends.
     pub to: u64,
     pub is_long: bool,
+    /// Long texts in it are kept in part.
+    pub is_shortened: bool,
     /// Otherwise it may still be being written.
     pub is_ended: bool,
 }
@@ -119,7 +126,14 @@ impl FileLines {
     }
 
     pub fn next_line(&mut self) -> io::Result<Option<FileLine>> {
-        let mut line = FileLine { bytes: Vec::new(), to: self.at, is_long: false, is_ended: false };
+        self.next_line_with(&mut || true)
+    }
+
+    /// The same. `before_large` is called when the line turns out to be large, and decides whether it is read at all.
+    pub fn next_line_with(&mut self, before_large: &mut dyn FnMut() -> bool) -> io::Result<Option<FileLine>> {
+        let mut line =
+            FileLine { bytes: Vec::new(), to: self.at, is_long: false, is_shortened: false, is_ended: false };
+        let (mut is_large, mut shortened) = (false, None::<ShortenedLine>);
         while !line.is_ended {
             let bytes = self.reader.fill_buf()?;
             if bytes.is_empty() {
@@ -127,14 +141,30 @@ impl FileLines {
             }
             let end = memchr(b'\n', bytes);
             let taken = end.map_or(bytes.len(), |end| end + 1);
-            line.is_long |= line.bytes.len() + taken > LINE_BYTES_MAX;
-            match line.is_long {
-                true => line.bytes = Vec::new(),
-                false => line.bytes.extend_from_slice(&bytes[..taken]),
+            if !is_large && line.bytes.len() + taken > LARGE_BYTES {
+                is_large = true;
+                if !before_large() {
+                    return Ok(None);
+                }
+                line.bytes.reserve_exact(LINE_BYTES_MAX - line.bytes.len());
+            }
+            if shortened.is_none() && line.bytes.len() + taken > LINE_BYTES_MAX {
+                shortened.get_or_insert_default().push(&std::mem::take(&mut line.bytes));
+            }
+            match &mut shortened {
+                Some(shortened) if line.is_long => *shortened = ShortenedLine::default(),
+                Some(shortened) => {
+                    shortened.push(&bytes[..taken]);
+                    line.is_long = shortened.len() > LINE_BYTES_MAX;
+                }
+                None => line.bytes.extend_from_slice(&bytes[..taken]),
             }
             line.is_ended = end.is_some();
             self.reader.consume(taken);
             line.to += taken as u64;
+        }
+        if let Some(shortened) = shortened.filter(|_| !line.is_long) {
+            (line.bytes, line.is_shortened) = (shortened.finish(), true);
         }
         let is_any = line.to > self.at;
         self.at = line.to;

@@ -8,6 +8,7 @@ pub mod files;
 mod new;
 pub mod place;
 mod reading;
+mod shortened;
 mod source;
 
 use std::io;
@@ -17,7 +18,7 @@ use std::time::Duration;
 use cerberus_agents::install::Profile;
 use cerberus_agents::install::transcripts::{Database, PathHints, TranscriptDatabaseError};
 use cerberus_agents::transcripts::{self, Transcript};
-use cerberus_os::ahead::ahead;
+use cerberus_os::ahead::{Pieces, ahead};
 use cerberus_os::clock::Clock;
 use cerberus_os::home::Home;
 use cerberus_os::platform;
@@ -86,7 +87,7 @@ impl Import<'_> {
     /// Journals what is new in a file, which is a transcript or a database of sessions.
     pub fn file(&self, store: &Store, path: &Path) -> Result<ImportReport, ImportError> {
         let (mut unwritten, mut report) = (Unwritten::default(), ImportReport::default());
-        ahead(1, &[path], &|path, give| self.pieces(path, give), &mut |path, pieces| {
+        ahead(1, &[path], &|path, pieces| self.pieces(path, pieces), &mut |path, pieces| {
             report = self.take(store, path, pieces, &mut unwritten)?;
             Ok::<(), ImportError>(())
         })?;
@@ -95,9 +96,9 @@ impl Import<'_> {
     }
 
     /// Passes on the pieces of a transcript, none of a database.
-    pub fn pieces(&self, path: &Path, give: &mut dyn FnMut(ImportPiece) -> bool) {
+    pub fn pieces(&self, path: &Path, pieces: &mut Pieces<'_, ImportPiece>) {
         if self.opener(path).is_none() {
-            read_pieces(self.home.cleaner(), self.agent, path, self.hints(path), give);
+            read_pieces(self.home.cleaner(), self.agent, path, self.hints(path), pieces);
         }
     }
 

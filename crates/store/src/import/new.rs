@@ -122,8 +122,8 @@ impl<'i> NewRecords<'i> {
 
     /// The rest, and what only the end shows.
     pub(super) fn finish(mut self, transcript: Transcript) -> Result<(ImportReport, Vec<Record<'static>>), FoldError> {
-        let Transcript { mut events, in_flight, prompts, damaged_lines, .. } = transcript;
-        self.report.damaged_lines = damaged_lines;
+        let Transcript { mut events, in_flight, prompts, damaged_lines, shortened_lines, .. } = transcript;
+        (self.report.damaged_lines, self.report.shortened_lines) = (damaged_lines, shortened_lines);
         for mut unfinished in in_flight {
             let Some(mut edit) = unfinished.edit.take() else { continue };
             edit.session = self.parent.clone().unwrap_or(edit.session);

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use cerberus_agents::install::transcripts::PathHints;
 use cerberus_agents::transcripts::{self, SeenPrompt, Transcript, TranscriptEvent, TranscriptForm, TranscriptReader};
+use cerberus_os::ahead::Pieces;
 use cerberus_record::clean::Cleaner;
 use cerberus_record::id::Agent;
 
@@ -31,7 +32,7 @@ pub(super) fn read_pieces(
     agent: Agent,
     path: &Path,
     hints: PathHints,
-    give: &mut dyn FnMut(ImportPiece) -> bool,
+    pieces: &mut Pieces<'_, ImportPiece>,
 ) {
     let Some(reader) = TranscriptReader::new(cleaner, agent) else { return };
     let name = files::plain_name(path);
@@ -39,11 +40,11 @@ pub(super) fn read_pieces(
     let is_whole =
         reader.form == TranscriptForm::Whole || reader.form == TranscriptForm::Both && !name.ends_with(".jsonl");
     let read = match is_whole {
-        true => whole(cleaner, agent, path, hints.cwd, give),
-        false => lines(reader, TranscriptReader::new(cleaner, agent), path, hints.cwd, give),
+        true => whole(cleaner, agent, path, hints.cwd, pieces),
+        false => lines(reader, TranscriptReader::new(cleaner, agent), path, hints.cwd, pieces),
     };
     if let Err(error) = read {
-        give(ImportPiece::Unreadable(error));
+        pieces.give(ImportPiece::Unreadable(error));
     }
 }
 
@@ -52,12 +53,12 @@ fn whole(
     agent: Agent,
     path: &Path,
     cwd: Option<String>,
-    give: &mut dyn FnMut(ImportPiece) -> bool,
+    pieces: &mut Pieces<'_, ImportPiece>,
 ) -> io::Result<()> {
     let bytes = files::read_object(path)?;
     let read = transcripts::read(cleaner, agent, &bytes).unwrap_or_default();
-    if give(ImportPiece::Begun(cwd.or(read.cwd.clone()))) {
-        give(ImportPiece::Rest(read, bytes.len() as u64));
+    if pieces.give(ImportPiece::Begun(cwd.or(read.cwd.clone()))) {
+        pieces.give(ImportPiece::Rest(read, bytes.len() as u64));
     }
     Ok(())
 }
@@ -67,22 +68,23 @@ fn lines(
     looking: Option<TranscriptReader<'_>>,
     path: &Path,
     cwd: Option<String>,
-    give: &mut dyn FnMut(ImportPiece) -> bool,
+    pieces: &mut Pieces<'_, ImportPiece>,
 ) -> io::Result<()> {
     let cwd = match (cwd, looking) {
-        (None, Some(looking)) => folder(looking, path)?,
+        (None, Some(looking)) => folder(looking, path, pieces)?,
         (known, _) => known,
     };
-    if !give(ImportPiece::Begun(cwd)) {
+    if !pieces.give(ImportPiece::Begun(cwd)) {
         return Ok(());
     }
     let mut lines = FileLines::open(path)?;
     let (mut passed_to, mut read_to, mut prompts) = (0, 0, 0);
-    while let Some(line) = lines.next_line()? {
+    while let Some(line) = lines.next_line_with(&mut || pieces.wait_until_taken())? {
         match line.is_long {
             true => reader.damaged(),
             false => reader.line(&line.bytes),
         }
+        reader.read().shortened_lines += usize::from(line.is_shortened);
         read_to = line.to;
         let read = reader.read();
         if read_to - passed_to >= BATCH_BYTES && read.events.len() > 1 {
@@ -90,20 +92,24 @@ fn lines(
             let last = read.events.split_off(read.events.len() - 1);
             let new = read.prompts[prompts..].to_vec();
             prompts = read.prompts.len();
-            if !give(ImportPiece::Next(std::mem::replace(&mut read.events, last), new)) {
+            if !pieces.give(ImportPiece::Next(std::mem::replace(&mut read.events, last), new)) {
                 return Ok(());
             }
             passed_to = read_to;
         }
     }
-    give(ImportPiece::Rest(reader.finish(), read_to - passed_to));
+    pieces.give(ImportPiece::Rest(reader.finish(), read_to - passed_to));
     Ok(())
 }
 
 /// The folder where a session started, which its transcript names near its beginning.
-fn folder(mut reader: TranscriptReader<'_>, path: &Path) -> io::Result<Option<String>> {
+fn folder(
+    mut reader: TranscriptReader<'_>,
+    path: &Path,
+    pieces: &Pieces<'_, ImportPiece>,
+) -> io::Result<Option<String>> {
     let mut lines = FileLines::open(path)?;
-    while let Some(line) = lines.next_line()? {
+    while let Some(line) = lines.next_line_with(&mut || pieces.wait_until_taken())? {
         reader.line(&line.bytes);
         let read = reader.read();
         if read.cwd.is_some() {

@@ -49,6 +49,8 @@ pub struct ImportReport {
     pub new_events: usize,
     pub known_events: usize,
     pub damaged_lines: usize,
+    /// Lines of which long texts were kept in part.
+    pub shortened_lines: usize,
     /// Sessions of private or opted-out projects, which were skipped.
     pub private_sessions: usize,
     /// Events that were forgotten earlier, and therefore skipped.
@@ -61,6 +63,7 @@ impl ImportReport {
         self.new_events += other.new_events;
         self.known_events += other.known_events;
         self.damaged_lines += other.damaged_lines;
+        self.shortened_lines += other.shortened_lines;
         self.private_sessions += other.private_sessions;
         self.forgotten_events += other.forgotten_events;
     }
