@@ -4,9 +4,10 @@
 use super::Cut;
 use super::key::{PASSWORD, announces};
 use super::places::{LEADS, USERS};
+use super::plain::is_plain_secret;
 use super::said::{OWNERS, TOLD};
-use super::sentence::{AWAY_BYTES, Ends, PASSWORD_SAID, SENTENCE_BYTES, is_call, said_word, secret, trim};
-use super::text::{ALNUM, ALPHA, DIGIT, LOWER, Text, UPPER, is};
+use super::sentence::{Ends, PASSWORD_SAID, SENTENCE_BYTES, is_call, said_word, trim};
+use super::text::{ALPHA, DIGIT, LOWER, Text, UPPER, is};
 use super::value::{ValueForm, is_placeholder};
 use super::words::{is_letter, is_link, is_ordinary};
 use super::written::{is_quote, value_at};
@@ -197,12 +198,15 @@ fn enclosed(text: &Text, at: usize, end: usize) -> Option<Cut> {
     }
     let stop = text.skip_spaces_back(open - 1);
     let start = text.scan_back(stop, SENTENCE_BYTES, |byte| byte > b' ');
+    let before = text.back(start, NOTE_BYTES).trim_ascii_end();
+    let before = before.rsplit(|&byte| byte <= b' ').next().unwrap_or_default();
     let (from, length) = trimmed(text.slice(start, stop));
     let (start, stop) = (start + from, start + from + length);
     let bytes = text.slice(start, stop);
     let has = |class| bytes.iter().any(|&byte| is(byte, class));
     // A name, a path or a call has other signs.
-    let is_word = bytes.len() >= MIXED_BYTES && has(DIGIT) && has(ALPHA) && !is_call(bytes);
+    let is_led = || is_lead(before) && is_plain_secret(bytes, ValueForm::Literal);
+    let is_word = bytes.len() >= MIXED_BYTES && has(ALPHA) && (has(DIGIT) || is_led()) && !is_call(bytes);
     let is_name = bytes.iter().any(|&byte| matches!(byte, b'_' | b'=')) || is_ordinary(bytes) || is_placeholder(bytes);
     (open < at && is_word && !is_name && !text.holds_cut(start, stop)).then_some(Cut {
         name: PASSWORD.name,
@@ -253,53 +257,6 @@ fn typed(text: &Text, open: usize) -> Option<Cut> {
     let mut words = bytes.split(|&byte| byte == b' ');
     let fits = words.clone().nth(1).is_some() && words.all(is_word) && !text.holds_cut(value.start, value.end);
     fits.then_some(Cut { name: PASSWORD.name, start: value.start, end: value.end })
-}
-
-/// `login admin / x`, `creds are admin:x`, `log in with bob / x`.
-pub(super) fn login(text: &Text, end: usize) -> Option<Cut> {
-    let mut from = text.scan(end, 3, |byte| matches!(byte, b' ' | b':'));
-    for link in [&b"are "[..], b"is ", b"ist ", b"as ", b"use ", b"with ", b"with: ", b"using ", b"mit ", b"con "] {
-        if text.starts_with(from, link) {
-            from += link.len();
-        }
-    }
-    // `creds for the printer: bob / x`.
-    let colon = text.scan(end, AWAY_BYTES, |byte| !matches!(byte, b':' | b'\n' | b'.' | b'/'));
-    let is_far = text.at(end) == b' ' && text.starts_with(colon, b": ");
-    from = if is_far { colon + 2 } else { from };
-    // `Login flow: redirect / callback`.
-    let is_flow = is_far && text.back(end, 5).eq_ignore_ascii_case(b"login");
-    let quote = usize::from(is_quote(text.at(from)));
-    let name = from + quote;
-    let user = text.scan(name, 32, |byte| is(byte, ALNUM) || matches!(byte, b'.' | b'_' | b'@' | b'-'));
-    let user = user + usize::from(quote == 1 && is_quote(text.at(user)));
-    let gap = text.skip_spaces(user);
-    let and = [&b"and "[..], b"und ", b"y ", b"et "].into_iter().find(|and| gap > user && text.starts_with(gap, and));
-    let is_pair = matches!(text.at(gap), b'/' | b':') && text.at(gap + 1) != b'/';
-    if user == name || !(is_pair || and.is_some()) {
-        return None;
-    }
-    let cut = secret(text, text.skip_spaces(gap + and.map_or(1, <[u8]>::len)), PASSWORD_SAID)?;
-    let bytes = text.slice(cut.start, cut.end);
-    let has_digit = bytes.iter().any(|&byte| is(byte, DIGIT));
-    // A path or an address has separators, a port and a size only digits.
-    let is_word = bytes.len() >= 6 && bytes.iter().any(|&byte| is(byte, ALPHA)) && !is_call(bytes);
-    (is_word && (has_digit || quote == 1 || (and.is_none() && !is_flow))).then_some(cut)
-}
-
-/// `admin/x9!`, `bob@acme.io / x9`: the word behind the slash after a user. A path goes on or has no such signs.
-pub(super) fn beside_user(text: &Text, end: usize) -> Option<Cut> {
-    let slash = text.skip_spaces(end);
-    let start = text.skip_spaces(slash + 1);
-    if text.at(slash) != b'/' || (slash > end) != (start > slash + 1) {
-        return None;
-    }
-    let cut = said_word(text, start, PASSWORD_SAID, Ends::Anywhere)?;
-    let bytes = text.slice(cut.start, text.scan(cut.start, SENTENCE_BYTES, |byte| byte > b' '));
-    let has = |class| bytes.iter().any(|&byte| is(byte, class));
-    let has_mark = bytes.iter().any(|byte| matches!(byte, b'!' | b'?' | b'#' | b'*' | b'$' | b'%' | b'&' | b'^'));
-    let is_word = bytes.len() >= MIXED_BYTES && has(ALPHA) && has(DIGIT) && (slash > end || has_mark);
-    (is_word && !is_call(bytes)).then_some(cut)
 }
 
 /// `Bearer x` in a sentence or a header of any spelling.

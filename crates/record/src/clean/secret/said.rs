@@ -129,6 +129,22 @@ pub(super) const FILLERS: [&[u8]; 8] =
 
 pub(super) const NETWORKS: [&[u8]; 6] = [b"ssid", b"wifi", b"wlan", b"hotspot", b"wpa", b"wpa2"];
 
+/// What an answer to a question for a secret begins with.
+pub(super) const ANSWERS: [&[u8]; 12] = [
+    b"A: ",
+    b"A. ",
+    b"a: ",
+    b"Answer: ",
+    b"-> ",
+    b"> ",
+    b"- ",
+    b"it's ",
+    b"It's ",
+    b"its ",
+    b"it is ",
+    b"try ",
+];
+
 /// What may follow a secret in its sentence.
 pub(super) const SENTENCE_GOES_ON: [&[u8]; 10] = [
     b"and ",
@@ -141,6 +157,32 @@ pub(super) const SENTENCE_GOES_ON: [&[u8]; 10] = [
     "geändert".as_bytes(),
     b"gesetzt",
     "zurückgesetzt".as_bytes(),
+];
+
+/// What may follow a secret in the middle of a sentence, but also an adjective.
+pub(super) const CLAUSE_GOES_ON: [&[u8]; 22] = [
+    b"btw",
+    b"now",
+    b"for ",
+    b"on ",
+    b"if ",
+    b"but ",
+    b"so ",
+    b"or ",
+    b"not ",
+    b"as of ",
+    b"please",
+    b"pls",
+    b"thanks",
+    b"thx",
+    b"can you",
+    b"could you",
+    b"und ",
+    b"aber ",
+    b"pero ",
+    b"mais ",
+    b"et ",
+    b"y ",
 ];
 
 pub(super) const QUOTATION_MARKS: [&str; 8] = ["„", "“", "”", "«", "»", "「", "『", "‘"];

@@ -539,3 +539,55 @@ fn a_cue_may_end_a_flag_or_stand_before_a_mark() {
     }
     assert!(redact_words("acli -u bob -pHunterPass1 prod9", None).contains("prod9"));
 }
+
+#[test]
+fn a_sentence_may_go_on_behind_a_plain_word() {
+    cut(&[
+        "the password for it is # btw",
+        "the db password is # but it will change",
+        "password is ‘#’",
+        "the pasword is #",
+        "Q: root pw?\nA: #",
+        "Token created: #",
+        "PASSWORD kibana_system = #",
+    ]);
+    kept(&[
+        "the password is essential for the build",
+        "the token is specific to the tenant",
+        "what is the password? A: it is hashed",
+        "Token expired: unauthorized",
+        "Token usage: approximate",
+        "password length = eight",
+    ]);
+}
+
+#[test]
+fn a_user_and_a_password_are_a_pair() {
+    cut(&[
+        "user/pass: bob/#",
+        "username/password: bob / #",
+        "log in with admin / #",
+        "superuser created: admin / #",
+        "CREDS = (\"bob\", \"#\")",
+        "tool --basic-auth bob:#",
+        "tool --creds=bob:#",
+    ]);
+    kept(&["with admin / member roles", "tool --auth basic:none", "docker run -u node:node", "colors = (\"red\", \"green\")"]);
+}
+
+#[test]
+fn a_list_or_a_table_holds_passwords() {
+    cut(&[
+        "passwords:\n  - #\n",
+        "passwords:\n  bob: #\n",
+        "passwords = [\"#\"]",
+        "\"passwords\": {\"bob\": \"#\"}",
+        "INSERT INTO settings (name, value) VALUES ('smtp_password', '#');",
+        "UPDATE config SET value = '#' WHERE key = 'smtp_password';",
+    ]);
+    kept(&[
+        "passwords:\n  - minLength: 8\n  - required\n",
+        "INSERT INTO settings (name, value) VALUES ('theme', 'moonlightpath');",
+        "UPDATE config SET value = 'moonlightpath' WHERE key = 'theme';",
+    ]);
+}
