@@ -142,13 +142,17 @@ pub(super) fn announced_value(text: &Text, at: usize, from: usize, spaced: bool,
         return None;
     }
     // `API_TOKEN=monkey`: in an environment nothing but a literal is possible.
+    let is_in_address = matches!(text.before(key.start), b'?' | b'&') && text.at(at) == b'=';
     let is_environment = announced.bar == RequiredLook::Strong && name.ends_with(b"KEY");
+    let is_header = text.at(at) == b':' && matches!(name, [b'x' | b'X', b'-', ..]);
     let is_short = (announced.bar == RequiredLook::Token || is_environment)
         && value.written == ValueForm::Literal
-        && !spaced
-        && !name.iter().rev().take_while(|&&byte| byte != b' ').any(|&byte| is(byte, LOWER))
+        && (!spaced || is_header)
+        && (is_in_address
+            || is_header
+            || !name.iter().rev().take_while(|&&byte| byte != b' ').any(|&byte| is(byte, LOWER)))
         && value.end >= value.start + SHORT_TOKEN_BYTES
-        && !names_itself(text.slice(value.start, value.end));
+        && (!names_itself(text.slice(value.start, value.end)) || is_made_up(text.slice(value.start, value.end), name));
     let announced = match is_short {
         true if is_environment => Announced { bar: RequiredLook::Token, ..announced },
         true => Announced { bar: RequiredLook::Password, ..announced },
@@ -161,6 +165,13 @@ pub(super) fn announced_value(text: &Text, at: usize, from: usize, spaced: bool,
         _ if announced.name == "credential" && text.starts_with(from, b"new") => call::credential_pair(text, from),
         _ => value.cut(text, announced).or_else(|| line_of_words(text, &key, &value, announced)),
     }
+}
+
+/// `acme-secret` in `JWT_SECRET=acme-secret`: words joined by dashes, and more than its own name says.
+fn is_made_up(value: &[u8], name: &[u8]) -> bool {
+    let is_joined = value.contains(&b'-') && value.iter().all(|&byte| is(byte, LOWER | DASH));
+    let first = value.split(|&byte| byte == b'-').next().unwrap_or_default();
+    is_joined && !name.windows(first.len()).any(|part| part.eq_ignore_ascii_case(first))
 }
 
 /// `pass = fern leaf`: a few words to the end of a line that begins with the name.

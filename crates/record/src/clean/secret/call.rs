@@ -235,7 +235,8 @@ pub(super) fn named(text: &Text, at: usize) -> Option<Cut> {
 fn is_pair(text: &Text, at: usize) -> bool {
     let end = text.scan_back(at, 4, |byte| matches!(byte, b' ' | b'=' | b':'));
     let name = text.slice(text.run_back(end, WORD, KEY_BYTES), end);
-    let is_named = |part: &&[u8]| name.len() >= part.len() && name[name.len() - part.len()..].eq_ignore_ascii_case(part);
+    let is_named =
+        |part: &&[u8]| name.len() >= part.len() && name[name.len() - part.len()..].eq_ignore_ascii_case(part);
     text.slice(end, at).contains(&b'=') && [&b"auth"[..], b"creds", b"credentials", b"login"].iter().any(is_named)
 }
 

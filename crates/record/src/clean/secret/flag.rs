@@ -10,7 +10,15 @@ use super::written::{is_quote, value_at};
 
 /// Flags whose value is a user and a password: `--basic-auth bob:x`.
 const PAIRS: [&[u8]; 10] = [
-    b"auth", b"basic-auth", b"http-auth", b"proxy-auth", b"creds", b"credentials", b"src-creds", b"dest-creds", b"userpwd",
+    b"auth",
+    b"basic-auth",
+    b"http-auth",
+    b"proxy-auth",
+    b"creds",
+    b"credentials",
+    b"src-creds",
+    b"dest-creds",
+    b"userpwd",
     b"userpass",
 ];
 /// How many words before `-p` are looked at.
@@ -25,9 +33,7 @@ pub(super) fn flag(text: &Text, at: usize) -> Option<Cut> {
     let from = text.skip_spaces(if listed { end + 2 } else { end });
     let user = matches!(name, b"u" | b"user" | b"proxy-user");
     let is_pair = PAIRS.contains(&name);
-    if is_pair
-        && let Some(cut) = user_and_password(text, text.scan(from, 1, |byte| byte == b'='), is_pair)
-    {
+    if is_pair && let Some(cut) = user_and_password(text, text.scan(from, 1, |byte| byte == b'='), is_pair) {
         return Some(cut);
     }
     if user && from > end {

@@ -231,7 +231,7 @@ pub(super) fn identified(text: &Text, at: usize, end: usize) -> Option<Cut> {
 pub(super) fn values(text: &Text, at: usize, end: usize) -> Vec<Cut> {
     let close = text.scan_back(at, 8, |byte| matches!(byte, b' ' | b'\n' | b'\t' | b'\r'));
     if text.before(close) != b')' {
-        return Vec::new();
+        return values_of_table(text, close, end);
     }
     let open = text.scan_back(close - 1, LINE_BYTES, |byte| byte != b'(');
     let names = cells(text, open, close - 1, b',');
@@ -267,6 +267,25 @@ pub(super) fn values(text: &Text, at: usize, end: usize) -> Vec<Cut> {
                 break;
             }
         }
+    }
+    cuts
+}
+
+/// `INSERT INTO api_keys VALUES (1, 'prod', 'x')`: the last text of each row, where the table announces it.
+fn values_of_table(text: &Text, name_end: usize, end: usize) -> Vec<Cut> {
+    let name = text.slice(text.run_back(name_end, DOTTED, KEY_BYTES), name_end);
+    let singular = name.strip_suffix(b"s").unwrap_or_default();
+    let (mut cuts, mut from) = (Vec::new(), end);
+    while cuts.len() < ROWS_MAX && announces(singular).is_some_and(|found| found.is_sure()) {
+        let open = text.scan(from, 16, |byte| matches!(byte, b' ' | b'\n' | b'\t' | b'\r' | b','));
+        let close = text.scan(open, LINE_BYTES, |byte| !matches!(byte, b')' | b'\n'));
+        if text.at(open) != b'(' || text.at(close) != b')' {
+            break;
+        }
+        let is_text = |&&(start, end): &&(usize, usize)| is_quote(text.before(start)) && end - start >= 8;
+        let Some(&(start, end)) = cells(text, open + 1, close, b',').iter().rev().find(is_text) else { break };
+        cuts.extend(position::cut(text, &Value { start, end, written: ValueForm::Literal }));
+        from = close + 1;
     }
     cuts
 }

@@ -3,7 +3,9 @@
 use super::Cut;
 use super::position;
 use super::said::{ARTICLES, GIVEN};
-use super::sentence::{AWAY_BYTES, Ends, PASSWORD_SAID, SENTENCE_BYTES, WORD_BYTES, is_call, is_given, said_word, secret};
+use super::sentence::{
+    AWAY_BYTES, Ends, PASSWORD_SAID, SENTENCE_BYTES, WORD_BYTES, is_call, is_given, said_word, secret,
+};
 use super::text::{ALNUM, ALPHA, DIGIT, Text, is};
 use super::value::ValueForm;
 use super::written::{Value, ends_line, is_quote};
@@ -23,6 +25,14 @@ pub(super) fn login(text: &Text, end: usize) -> Option<Cut> {
     let colon = text.scan(end, AWAY_BYTES, |byte| !matches!(byte, b':' | b'\n' | b'.' | b'/'));
     let is_far = text.at(end) == b' ' && text.starts_with(colon, b": ");
     from = if is_far { colon + 2 } else { from };
+    // `the sftp credentials you requested are bob / x`.
+    let window = text.slice(end, end + AWAY_BYTES);
+    let line =
+        &window[..window.iter().position(|&byte| matches!(byte, b'\n' | b'.' | b':' | b'/')).unwrap_or(window.len())];
+    let told = [&b" are "[..], b" lauten "]
+        .iter()
+        .find_map(|link| line.windows(link.len()).position(|part| part == *link).map(|at| end + at + link.len()));
+    from = told.unwrap_or(from);
     // `Login flow: redirect / callback`.
     let is_flow = is_far && text.back(end, 5).eq_ignore_ascii_case(b"login");
     let quote = usize::from(is_quote(text.at(from)));
@@ -49,23 +59,27 @@ pub(super) fn beside_user(text: &Text, at: usize, end: usize) -> Option<Cut> {
     let slash = text.skip_spaces(end);
     let start = text.skip_spaces(slash + 1);
     let is_apart = slash > end;
-    if !(text.at(slash) == b'/' || (is_apart && text.at(slash) == b':')) || is_apart != (start > slash + 1) {
+    if !matches!(text.at(slash), b'/' | b':') || is_apart != (start > slash + 1) {
         return None;
     }
     // A plain word only where somebody is told to log in with it, or that the user was made.
-    let before = text.back(at, AWAY_BYTES).trim_ascii_end().rsplit(|&byte| byte <= b' ').next().unwrap_or_default();
-    let is_told = GIVEN.contains(&before) || before == b"as" || before.ends_with(b"ed:") || before == b"logins:";
-    if is_apart
-        && is_told
-        && let Some(cut) = secret(text, start, PASSWORD_SAID)
-    {
+    let line = text.back(at, SENTENCE_BYTES).rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
+    let before = line.trim_ascii_end().rsplit(|&byte| byte <= b' ').next().unwrap_or_default();
+    let is_about = ["creds", "credentials", "logins", "zugangsdaten"]
+        .iter()
+        .any(|word| line.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes())));
+    let is_told = is_about
+        || (is_apart
+            && (GIVEN.contains(&before) || matches!(before, b"as" | b"->" | b"=>") || before.ends_with(b"ed:")));
+    if is_told && let Some(cut) = secret(text, start, PASSWORD_SAID) {
         return (cut.end - cut.start >= MIXED_BYTES && !is_call(text.slice(cut.start, cut.end))).then_some(cut);
     }
     let cut = said_word(text, start, PASSWORD_SAID, Ends::Anywhere)?;
     let bytes = text.slice(cut.start, text.scan(cut.start, SENTENCE_BYTES, |byte| byte > b' '));
     let has = |class| bytes.iter().any(|&byte| is(byte, class));
     let has_mark = bytes.iter().any(|byte| matches!(byte, b'!' | b'?' | b'#' | b'*' | b'$' | b'%' | b'&' | b'^'));
-    let is_word = bytes.len() >= MIXED_BYTES && has(ALPHA) && has(DIGIT) && (is_apart || has_mark);
+    let is_pair = is_apart || (has_mark && text.at(slash) == b'/');
+    let is_word = bytes.len() >= MIXED_BYTES && has(ALPHA) && has(DIGIT) && is_pair;
     (is_word && !is_call(bytes)).then_some(cut)
 }
 
@@ -93,7 +107,7 @@ pub(super) fn pass(text: &Text, at: usize, end: usize) -> Option<Cut> {
         let is_article = last.is_empty() || ARTICLES.contains(&last);
         let tells = |cut: &Cut| {
             let has_digit = text.slice(cut.start, cut.end).iter().any(|&byte| is(byte, DIGIT));
-            has_digit || (!is_article && ends_line(text, cut.end))
+            has_digit || before == b',' || (!is_article && ends_line(text, cut.end))
         };
         return secret(text, end + 4, PASSWORD_SAID).filter(tells);
     }

@@ -6,14 +6,15 @@ use super::key::{PASSWORD, announces};
 use super::places::{LEADS, USERS};
 use super::plain::is_plain_secret;
 use super::said::{OWNERS, TOLD};
-use super::sentence::{Ends, PASSWORD_SAID, SENTENCE_BYTES, is_call, said_word, trim};
-use super::text::{ALPHA, DIGIT, LOWER, Text, UPPER, is};
+use super::sentence::{Ends, PASSWORD_SAID, SENTENCE_BYTES, is_call, said_word, secret, trim};
+use super::text::{ALNUM, ALPHA, DIGIT, LOWER, Text, UPPER, is};
 use super::value::{ValueForm, is_placeholder};
 use super::words::{is_letter, is_link, is_ordinary};
 use super::written::{is_quote, value_at};
 
 const WORDS_MAX: usize = 12;
 const MIXED_BYTES: usize = 6;
+const BRACKETS_BYTES: usize = 10;
 /// The longest note in brackets that says what stands before it.
 const NOTE_BYTES: usize = 24;
 /// How many words may stand between `as` and the cue: `use x as the new root password`.
@@ -21,9 +22,10 @@ const BETWEEN_MAX: usize = 3;
 /// `use x as the password`, `x is the password`.
 const AS: [&[u8]; 7] = [b"as", b"for", b"als", b"como", b"comme", b"come", "как".as_bytes()];
 const IS: [&[u8]; 6] = [b"is", b"ist", b"est", b"es", "é".as_bytes(), "è".as_bytes()];
-const TYPE: [&[u8]; 11] = [
+const TYPE: [&[u8]; 12] = [
     b"type",
     b"typed",
+    b"enter",
     b"entered",
     b"tried",
     b"gave",
@@ -36,6 +38,7 @@ const TYPE: [&[u8]; 11] = [
 ];
 /// `needs "x" when it asks for the password`.
 const ASKS: [&[u8]; 8] = [b"asks", b"asked", b"asking", b"prompts", b"prompted", b"fragt", b"pide", b"demande"];
+const SETS: [&[u8]; 5] = [b"set", b"Set", b"chose", b"changed", b"reset"];
 /// How verbs of changing begin.
 const CHANGING: [&[u8]; 8] =
     [b"chang", b"reset", b"rotat", b"updat", b"\xc3\xa4nder", b"cambi", b"alter", "смен".as_bytes()];
@@ -78,7 +81,7 @@ pub(super) fn after(text: &Text, end: usize) -> Option<Cut> {
     if sentence.first() != Some(&b' ') && sentence.first() != Some(&b',') {
         return None;
     }
-    if let Some(cut) = changed(text, end, sentence) {
+    if let Some(cut) = changed(text, end, sentence).or_else(|| given_as(text, end, sentence)) {
         return Some(cut);
     }
     // Only a word with digits or a quotation can be found, or what somebody is told to type.
@@ -113,7 +116,8 @@ pub(super) fn after(text: &Text, end: usize) -> Option<Cut> {
         let bytes = text.slice(from, from + word.1);
         let is_led = before.is_empty()
             || (is_lead(before)
-                && (is_owned || count < 2 || matches!(before, b":" | b"=") || text.holds_cut(end, from)));
+                && (is_owned || count < 2 || matches!(before, b":" | b"=") || text.holds_cut(end, from)))
+            || (matches!(before, b"or" | b"oder" | b"ou" | b"and" | b"und") && text.holds_cut(end, from));
         if is_led && is_mixed(bytes) && !text.holds_cut(from, from + word.1) {
             return Some(Cut { name: PASSWORD.name, start: from, end: from + word.1 });
         }
@@ -132,6 +136,13 @@ fn is_type_word(word: &[u8]) -> bool {
 
 fn is_type(word: &[u8]) -> bool {
     TYPE.iter().any(|verb| word.eq_ignore_ascii_case(verb))
+}
+
+/// `I set the redis password as x`: a word at the end of its sentence, where somebody set the password.
+fn given_as(text: &Text, end: usize, sentence: &[u8]) -> Option<Cut> {
+    let line = text.back(end, SENTENCE_BYTES / 2).rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
+    let is_set = line.split(|&byte| byte == b' ').any(|word| SETS.contains(&word));
+    if is_set && sentence.starts_with(b" as ") { secret(text, end + 4, PASSWORD_SAID) } else { None }
 }
 
 /// `from x to y` right after the cue: one of the two passwords, plain words too.
@@ -154,10 +165,12 @@ fn changed(text: &Text, end: usize, sentence: &[u8]) -> Option<Cut> {
         let is_path = bytes.iter().any(|&byte| matches!(byte, b'.' | b'/'));
         bytes.len() >= 5 && !is_path && !is_ordinary(bytes) && !is_placeholder(bytes) && announces(bytes).is_none()
     };
-    if !is_change || !(has_digit(old) || has_digit(new) || is_told()) || !is_word(new) || (!is_mark && !is_word(old)) {
+    if !is_change || !(has_digit(old) || has_digit(new) || is_told()) || !is_word(new) {
         return None;
     }
-    let (start, word) = if is_mark { (start + old.len() + to.len() + 2, new) } else { (start, old) };
+    // `from admin to x`: the old one may be no secret.
+    let is_new = is_mark || !is_word(old);
+    let (start, word) = if is_new { (start + old.len() + to.len() + 2, new) } else { (start, old) };
     let (at, length) = trimmed(word);
     let cut = Cut { name: PASSWORD.name, start: start + at, end: start + at + length };
     (!text.holds_cut(cut.start, cut.end)).then_some(cut)
@@ -213,6 +226,17 @@ fn enclosed(text: &Text, at: usize, end: usize) -> Option<Cut> {
         start,
         end: stop,
     })
+}
+
+/// `I pasted the token (x9) into it`: a word with digits in brackets behind the cue that ends at `end`.
+pub(super) fn in_brackets(text: &Text, end: usize) -> Option<Cut> {
+    let start = end + 2;
+    let close = text.scan(start, SENTENCE_BYTES, |byte| is(byte, ALNUM) || matches!(byte, b'-' | b'_'));
+    let bytes = text.slice(start, close);
+    let has = |class| bytes.iter().any(|&byte| is(byte, class));
+    let is_word = bytes.len() >= BRACKETS_BYTES && has(DIGIT) && has(ALPHA) && !is_ordinary(bytes);
+    let fits = text.starts_with(end, b" (") && text.at(close) == b')' && is_word && !is_placeholder(bytes);
+    fits.then_some(Cut { name: "key", start, end: close })
 }
 
 /// `it needs "x" when it asks for the password`: the quotation before the question.

@@ -10,6 +10,10 @@ use super::written::ends_line;
 
 /// The shortest plain word that is taken for a secret in the middle of a sentence.
 const CLAUSE_WORD_BYTES: usize = 6;
+/// The longest name of a setting behind another.
+const SETTING_BYTES: usize = 16;
+/// What does not say what became of something: `the token was created`.
+const AUXILIARIES: [&[u8]; 5] = [b"is", b"was", b"has", b"been", b"successfully"];
 const ADJECTIVES: [&[u8]; 13] =
     [b"al", b"ent", b"ant", b"ive", b"ous", b"ful", b"less", b"ic", b"ary", b"ory", b"ly", b"ate", b"ial"];
 
@@ -25,6 +29,12 @@ pub(super) fn is_participle(word: &[u8]) -> bool {
     is_one && word.iter().all(|&byte| is(byte, LOWER))
 }
 
+/// `created: `, ` is generated for bob`: do words begin with what became of a secret?
+pub(super) fn is_issued(words: &[u8]) -> bool {
+    let mut words = words.split(|&byte| matches!(byte, b' ' | b':')).filter(|word| !word.is_empty());
+    words.find(|word| !AUXILIARIES.contains(word)).is_some_and(|word| is_participle(word) || word == b"value")
+}
+
 pub(super) fn ends_sentence(text: &Text, end: usize) -> bool {
     let next = text.skip_spaces(end);
     match text.at(end) {
@@ -38,10 +48,17 @@ pub(super) fn ends_sentence(text: &Text, end: usize) -> bool {
                 || text.starts_with(next, b"- ")
                 || text.starts_with(next, b"*/")
                 || text.starts_with(next, b"***")
+                || begins_setting(text, next)
                 || text.starts_with(next, b"-->")
                 || is_parted(text, end)
         }
     }
+}
+
+/// Does another setting begin at `at`: `pass: x user: bob`?
+fn begins_setting(text: &Text, at: usize) -> bool {
+    let end = text.run(at, ALPHA, SETTING_BYTES);
+    end > at + 1 && matches!(text.at(end), b':' | b'=') && text.at(end + 1) != b'/'
 }
 
 /// Does a clause follow that is not about the word that ends at `end`: `the password is x for now`, `x btw`? An adjective

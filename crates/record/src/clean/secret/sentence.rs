@@ -7,9 +7,10 @@ use super::grid;
 use super::key::PASSWORD;
 use super::opaque::is_random_word;
 use super::places::{USERS, links};
-use super::plain::{ends_clause, is_key, ends_sentence, is_parted, is_participle, is_plain_secret};
+use super::plain::{ends_clause, ends_sentence, is_issued, is_key, is_parted, is_participle, is_plain_secret};
 use super::said::{
-    ANSWERS, ARTICLES, ENGLISH, FAR_LINKS, FILLERS, GIVEN, NETWORKS, OWNERS, PURPOSES, QUOTATION_MARKS, TOLD,
+    ANSWERS, ARTICLES, ENGLISH, FAR_LINKS, FILLERS, GIVEN, NETWORKS, OWNERS, PURPOSES, QUOTATION_MARKS,
+    SENTENCE_GOES_ON, TOLD,
 };
 use super::table::SECRET_KEYS;
 use super::text::{ALNUM, ALPHA, DIGIT, LOWER, Text, UPPER, WORD, is};
@@ -217,19 +218,24 @@ fn linked(text: &Text, at: usize, line: &[u8], from: usize, said: AnnouncedValue
     let from = link_at(text, from).map_or(from, |link| text.skip_spaces(from + link));
     let cut = secret(text, from, said)?;
     let next = text.skip_spaces(cut.end + usize::from(is_quote(text.before(cut.start))));
-    let ends = is_quote(text.before(cut.start)) || matches!(text.at(next), b'\n' | b'\r' | b'.' | b',' | b'!');
+    let ends = is_quote(text.before(cut.start))
+        || matches!(text.at(next), b'\n' | b'\r' | b'.' | b',' | b'!')
+        || SENTENCE_GOES_ON.iter().any(|word| text.starts_with(next, word));
     let has_digit = text.slice(cut.start, cut.end).iter().any(|&byte| is(byte, DIGIT));
     // A plain word only where the words between say whose password it is.
     let is_long = cut.end - cut.start >= FAR_KEY_BYTES;
-    let is_owned = (said.name == PASSWORD.name || is_long) && OWNERS.iter().any(|word| line.starts_with(word.as_bytes()));
+    let is_owned =
+        (said.name == PASSWORD.name || is_long) && OWNERS.iter().any(|word| line.starts_with(word.as_bytes()));
     // `Token created: x`, `PASSWORD kibana_system = x`.
     let first = line.trim_ascii_start().split(|&byte| matches!(byte, b' ' | b':')).next().unwrap_or_default();
-    let is_account = first.iter().any(|&byte| matches!(byte, b'_' | b'@' | b'(')) || first.first().is_some_and(|&byte| is(byte, DIGIT));
-    let is_issued = is_participle(first) || first == b"value" || (is_account && said.name == PASSWORD.name);
+    let is_account = first.iter().any(|&byte| matches!(byte, b'_' | b'@' | b'('))
+        || first.first().is_some_and(|&byte| is(byte, DIGIT));
+    let is_issued = is_issued(line) || (is_account && said.name == PASSWORD.name);
     let is_quoted = said.name == PASSWORD.name && is_quote(text.before(cut.start));
+    let is_told = [&b" it's "[..], b" c'est "].iter().any(|link| text.back(from, link.len()) == *link);
     // `пароль администратора: x`: a Latin word ends a line of another script.
     let is_other = matches!(line, [b' ', 0xd0..=0xff, ..]) && text.slice(cut.start, cut.end).is_ascii();
-    let tells = has_digit || is_owned || is_quoted || ((is_other || is_issued) && ends_line(text, cut.end));
+    let tells = has_digit || is_owned || is_quoted || is_told || ((is_other || is_issued) && ends_line(text, cut.end));
     (ends && tells && cut.end - cut.start >= said.far_bytes).then_some(cut)
 }
 
@@ -288,11 +294,14 @@ pub(super) fn alone_as(text: &Text, at: usize, end: usize, said: AnnouncedValue)
     let is_enclosed = text.before(at) == b'(' && text.at(cut.end) == b')';
     // `Implement WPA2 key exchange.` is about keys.
     let is_networks = || {
-        let is_apart = matches!(text.before(text.skip_spaces_back(at)), b',' | b':' | b';' | b'"');
+        let is_apart = text.slice(at, end).eq_ignore_ascii_case(b"psk")
+            || matches!(text.before(text.skip_spaces_back(at)), b',' | b':' | b';' | b'"');
         (is_apart || has(DIGIT)) && is_of_network(text, at)
     };
+    // `sudo pw x` is a note.
+    let is_note = text.slice(at, end).eq_ignore_ascii_case(b"pw");
     let is_given = is_enclosed
-        || (is_listed || is_given(text, at) || is_networks())
+        || (is_listed || is_note || is_given(text, at) || is_networks())
             && (ends_sentence(text, cut.end) || ends_line(text, cut.end) || has_purpose());
     // `remote_password x` is a line of settings.
     let name = text.run_back(at, WORD, 32);
@@ -303,7 +312,8 @@ pub(super) fn alone_as(text: &Text, at: usize, end: usize, said: AnnouncedValue)
     };
     // A plain word beside `token` or `API key` is what the sentence is about.
     let is_judged = said.name == PASSWORD.name || has(DIGIT) || is_random_word(bytes) || is_setting() || is_key(bytes);
-    let fits = tells || is_key(bytes) || is_other || is_given || (is_heading && ends_line(text, cut.end)) || is_setting();
+    let fits =
+        tells || is_key(bytes) || is_other || is_given || (is_heading && ends_line(text, cut.end)) || is_setting();
     (is_judged && fits && (from > end || has(DIGIT))).then_some(cut)
 }
 

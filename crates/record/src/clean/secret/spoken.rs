@@ -187,7 +187,9 @@ impl Passwords<'_> {
         self.charge(at, if is_cell { 4 * LOOK_BYTES } else { LOOK_BYTES });
         let text = &self.text;
         match cue {
-            SecretCue::Password => self.pair(at, end).or_else(|| after(text, at, end, PASSWORD_SAID))
+            SecretCue::Password => self
+                .pair(at, end)
+                .or_else(|| after(text, at, end, PASSWORD_SAID))
                 .or_else(|| alone(text, at, end))
                 .or_else(|| grid::beside_blanks(text, at, end, grid::SecretCells::Any))
                 .or_else(|| near::before(text, at, end))
@@ -198,6 +200,7 @@ impl Passwords<'_> {
             SecretCue::Key => after(text, at, end, KEY_SAID)
                 .or_else(|| sentence::alone_as(text, at, end, KEY_SAID))
                 .or_else(|| grid::beside_blanks(text, at, end, grid::SecretCells::WithDigits))
+                .or_else(|| near::in_brackets(text, end))
                 .or_else(|| near::before(text, at, end))
                 .or_else(|| self.column(at, end, grid::SecretCells::WithDigits)),
             SecretCue::Vague if sentence::is_of_network(text, at) => {

@@ -572,7 +572,12 @@ fn a_user_and_a_password_are_a_pair() {
         "tool --basic-auth bob:#",
         "tool --creds=bob:#",
     ]);
-    kept(&["with admin / member roles", "tool --auth basic:none", "docker run -u node:node", "colors = (\"red\", \"green\")"]);
+    kept(&[
+        "with admin / member roles",
+        "tool --auth basic:none",
+        "docker run -u node:node",
+        "colors = (\"red\", \"green\")",
+    ]);
 }
 
 #[test]
@@ -590,4 +595,49 @@ fn a_list_or_a_table_holds_passwords() {
         "INSERT INTO settings (name, value) VALUES ('theme', 'moonlightpath');",
         "UPDATE config SET value = 'moonlightpath' WHERE key = 'theme';",
     ]);
+}
+
+#[test]
+fn a_note_or_an_answer_tells_a_plain_word() {
+    cut(&[
+        "sudo pw #",
+        "the password might be # then",
+        "the password might be #",
+        "I set the redis password as #",
+        "make the admin password # please",
+        "change the default password from admin to #",
+        "ssh in as ubuntu, pass is # and check the disk",
+        "the mdp root c'est #",
+        "pass: # user: jan",
+        "here is the network: SSID lab-5g PSK #",
+        "the sftp credentials you asked for are bob / #",
+        "the creds have not changed, still admin:#",
+        "A temporary password is generated for root@localhost: #",
+    ]);
+    kept(&[
+        "set the password as a hash",
+        "change the password prompt from red to green",
+        "add the pw field",
+        "the PSK handshake is slow",
+        "roles: admin / member",
+        "scopes admin:org and admin:repo_hook",
+        "export the variable API_KEY with value from the vault",
+    ]);
+}
+
+#[test]
+fn short_values_count_where_nothing_but_a_literal_can_stand() {
+    for (text, secret) in [
+        ("X-Api-Key: letmein", "letmein"),
+        ("https://acme.io/?token=letmein", "letmein"),
+        ("JWT_SECRET=acme-secret", "acme-secret"),
+        ("SENTRY_KEY=moonlight", "moonlight"),
+        ("(echo moonlight; echo moonlight) | passwd bob", "moonlight"),
+        ("INSERT INTO api_keys VALUES (1, 'prod', 'moonlight');", "moonlight"),
+        ("I pasted the token (moonlight77) into it", "moonlight77"),
+    ] {
+        let out = redact_words(text, None);
+        assert!(!out.contains(secret) && out.contains("[redacted:"), "{text:?}: {out:?}");
+    }
+    kept(&["TOKEN_SECRET=token-secret", "INSERT INTO orders VALUES (1, 'prod', 'moonlight');", "SORT_KEY=created_at"]);
 }
