@@ -10,7 +10,9 @@ use super::indirect::{default_at, fallback, is_default, next_line, wrapped};
 use super::key::{KEY, KEY_BYTES, PASSWORD, announces, may_end_name};
 use super::places::{CODE_WORDS, URL_PARAMS};
 use super::text::{ALNUM, ALPHA, DASH, DIGIT, DOT, DOTTED, LOWER, SPACE, Text, UNDERSCORE, UPPER, WORD, is};
-use super::value::{JUDGED_BYTES, SHORT_TOKEN_BYTES, ValueForm, is_random, is_short_phrase, names_itself};
+use super::value::{
+    JUDGED_BYTES, SHORT_TOKEN_BYTES, ValueForm, is_made_up, is_random, is_run_together, is_short_phrase, names_itself,
+};
 use super::written::{SCHEME_BYTES, Value, authorization, is_quote, value_at};
 
 /// The longest name of a value: `ParameterValue`.
@@ -152,7 +154,7 @@ pub(super) fn announced_value(text: &Text, at: usize, from: usize, spaced: bool,
             || is_header
             || !name.iter().rev().take_while(|&&byte| byte != b' ').any(|&byte| is(byte, LOWER)))
         && value.end >= value.start + SHORT_TOKEN_BYTES
-        && (!names_itself(text.slice(value.start, value.end)) || is_made_up(text.slice(value.start, value.end), name));
+        && (!names_itself(text.slice(value.start, value.end)) || is_made_up(text.slice(value.start, value.end)));
     let announced = match is_short {
         true if is_environment => Announced { bar: RequiredLook::Token, ..announced },
         true => Announced { bar: RequiredLook::Password, ..announced },
@@ -165,13 +167,6 @@ pub(super) fn announced_value(text: &Text, at: usize, from: usize, spaced: bool,
         _ if announced.name == "credential" && text.starts_with(from, b"new") => call::credential_pair(text, from),
         _ => value.cut(text, announced).or_else(|| line_of_words(text, &key, &value, announced)),
     }
-}
-
-/// `acme-secret` in `JWT_SECRET=acme-secret`: words joined by dashes, and more than its own name says.
-fn is_made_up(value: &[u8], name: &[u8]) -> bool {
-    let is_joined = value.contains(&b'-') && value.iter().all(|&byte| is(byte, LOWER | DASH));
-    let first = value.split(|&byte| byte == b'-').next().unwrap_or_default();
-    is_joined && !name.windows(first.len()).any(|part| part.eq_ignore_ascii_case(first))
 }
 
 /// `pass = fern leaf`: a few words to the end of a line that begins with the name.
@@ -421,7 +416,8 @@ fn is_literal(text: &Text, key: &AssignedKey, at: usize, value: &Value, spaced: 
         return true;
     }
     let bytes = text.slice(value.start, value.end);
-    let is_code = is_code_word(bytes) || bytes.iter().any(|&byte| matches!(byte, b'(' | b'{' | b'[' | b'>' | b'|'));
+    let is_named = is_code_word(bytes) && (text.at(at) == b'=' || !is_run_together(bytes));
+    let is_code = is_named || bytes.iter().any(|&byte| matches!(byte, b'(' | b'{' | b'[' | b'>' | b'|'));
     if is_code || key.quoted {
         return false;
     }

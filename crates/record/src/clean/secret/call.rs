@@ -7,7 +7,7 @@ use super::pair::may_be_name;
 use super::places::{self, CODES, ScanCode, verbs};
 use super::position;
 use super::text::{ALPHA, DIGIT, DOT, DOTTED, LOWER, Text, WORD, is};
-use super::value::{JUDGED_BYTES, ValueForm, is_phrase, is_placeholder, is_secret, names_itself};
+use super::value::{JUDGED_BYTES, ValueForm, is_made_up, is_phrase, is_placeholder, is_secret, names_itself};
 use super::words::is_ordinary;
 use super::written::{Value, authorization, behind_scheme, ends_line, is_quote, value_at};
 
@@ -153,7 +153,7 @@ fn without_closing(name: &[u8]) -> &[u8] {
 /// A quoted argument at a place that takes a secret.
 fn quoted(text: &Text, value: &Value, announced: Announced) -> Option<Cut> {
     let bytes = text.slice(value.start, value.end);
-    let is_name = names_itself(bytes);
+    let is_name = names_itself(bytes) && !is_made_up(bytes);
     // `create_user("bob", "bob@x.io", "x")`.
     let is_email = bytes.iter().position(|&byte| byte == b'@').is_some_and(|at| bytes[at..].contains(&b'.'));
     let fits = bytes.len() >= 4

@@ -1,7 +1,6 @@
 //! Plain words in sentences: which of them may be a secret, and where a sentence lets one end.
 
 use super::announced::RequiredLook;
-use super::key::announces;
 use super::said::{CLAUSE_GOES_ON, SENTENCE_GOES_ON};
 use super::text::{ALPHA, DIGIT, LOWER, Text, UPPER, is};
 use super::value::{self, ValueForm};
@@ -20,8 +19,10 @@ const ADJECTIVES: [&[u8]; 13] =
 /// A word without digits that no sentence about a password would have here.
 pub(super) fn is_plain_secret(bytes: &[u8], written: ValueForm) -> bool {
     let is_word = bytes.iter().all(|&byte| is(byte, ALPHA) || matches!(byte, b'-' | b'_' | b'!' | b'\'' | 0x80..));
-    let is_name = announces(bytes).is_some();
-    is_word && !is_participle(bytes) && !is_name && value::is_secret(bytes, RequiredLook::Password, written)
+    is_word
+        && !is_participle(bytes)
+        && !value::names_itself(bytes)
+        && value::is_secret(bytes, RequiredLook::Password, written)
 }
 
 pub(super) fn is_participle(word: &[u8]) -> bool {

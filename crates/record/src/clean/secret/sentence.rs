@@ -303,18 +303,21 @@ pub(super) fn alone_as(text: &Text, at: usize, end: usize, said: AnnouncedValue)
     let is_given = is_enclosed
         || (is_listed || is_note || is_given(text, at) || is_networks())
             && (ends_sentence(text, cut.end) || ends_line(text, cut.end) || has_purpose());
-    // `remote_password x` is a line of settings.
-    let name = text.run_back(at, WORD, 32);
-    let is_setting = || {
-        let is_joined = name < at && text.before(at) == b'_';
-        let begins = matches!(text.before(text.skip_spaces_back(name)), b'\n' | b'\r');
-        begins && (is_joined || has(DIGIT) || text.at(end) == b'\t') && ends_line(text, cut.end)
-    };
+    let is_setting = || is_setting(text, at, end, &cut);
     // A plain word beside `token` or `API key` is what the sentence is about.
     let is_judged = said.name == PASSWORD.name || has(DIGIT) || is_random_word(bytes) || is_setting() || is_key(bytes);
     let fits =
         tells || is_key(bytes) || is_other || is_given || (is_heading && ends_line(text, cut.end)) || is_setting();
     (is_judged && fits && (from > end || has(DIGIT))).then_some(cut)
+}
+
+/// `remote_password x` is a line of settings.
+fn is_setting(text: &Text, at: usize, end: usize, cut: &Cut) -> bool {
+    let name = text.run_back(at, WORD, 32);
+    let is_joined = name < at && text.before(at) == b'_';
+    let has_digit = text.slice(cut.start, cut.end).iter().any(|&byte| is(byte, DIGIT));
+    let begins = matches!(text.before(text.skip_spaces_back(name)), b'\n' | b'\r');
+    begins && (is_joined || has_digit || text.at(end) == b'\t') && ends_line(text, cut.end)
 }
 
 /// Where the words end that only fill the sentence: `nimm als Passwort einfach x`.

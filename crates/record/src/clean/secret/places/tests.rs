@@ -574,7 +574,7 @@ fn a_user_and_a_password_are_a_pair() {
     ]);
     kept(&[
         "with admin / member roles",
-        "tool --auth basic:none",
+        "tool --auth none",
         "docker run -u node:node",
         "colors = (\"red\", \"green\")",
     ]);
@@ -601,7 +601,6 @@ fn a_list_or_a_table_holds_passwords() {
 fn a_note_or_an_answer_tells_a_plain_word() {
     cut(&[
         "sudo pw #",
-        "the password might be # then",
         "the password might be #",
         "I set the redis password as #",
         "make the admin password # please",
