@@ -269,11 +269,12 @@ pub(super) fn alone_as(text: &Text, at: usize, end: usize, said: AnnouncedValue)
     let same = same.or_else(|| {
         let goes_on =
             |cut: &Cut| is_parted(text, cut.end) || PURPOSES.iter().any(|word| text.starts_with(cut.end, word));
-        if is_english || !is_given(text, at) {
-            None
-        } else {
-            said_word(text, near, said, Ends::Anywhere).filter(goes_on)
+        // Only a word that is joined: `with the password rooftop-garden to connect`.
+        let is_joined = |cut: &Cut| !is_english || text.slice(cut.start, cut.end).contains(&b'-');
+        if !is_given(text, at) {
+            return None;
         }
+        said_word(text, near, said, Ends::Anywhere).filter(|cut| is_joined(cut) && goes_on(cut))
     });
     let cut = same.or_else(|| secret(text, fillers_end(text, at, from), said))?;
     let bytes = text.slice(cut.start, cut.end);

@@ -250,9 +250,9 @@ pub(super) fn is_run_together(value: &[u8]) -> bool {
 fn names_a(value: &[u8], kind: &str) -> bool {
     let is_name = value.iter().all(|&byte| is(byte, WORD) || matches!(byte, b'-' | b'.' | b' '));
     is_name
-        && !is_run_together(value)
         && !value.iter().any(|&byte| is(byte, DIGIT))
         && announces(value).is_some_and(|found| kind.is_empty() || found.name == kind)
+        && !is_run_together(value)
 }
 
 /// `a.b`, `self.password`: a name in code or a translation key.

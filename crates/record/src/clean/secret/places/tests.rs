@@ -601,6 +601,7 @@ fn a_list_or_a_table_holds_passwords() {
 fn a_note_or_an_answer_tells_a_plain_word() {
     cut(&[
         "sudo pw #",
+        "it needs user tmeyer and password #-garden to connect",
         "the password might be #",
         "I set the redis password as #",
         "make the admin password # please",
@@ -615,6 +616,8 @@ fn a_note_or_an_answer_tells_a_plain_word() {
     ]);
     kept(&[
         "set the password as a hash",
+        "use the password reset for the users",
+        "with the password policy to match",
         "change the password prompt from red to green",
         "add the pw field",
         "the PSK handshake is slow",
