@@ -539,3 +539,107 @@ fn a_cue_may_end_a_flag_or_stand_before_a_mark() {
     }
     assert!(redact_words("acli -u bob -pHunterPass1 prod9", None).contains("prod9"));
 }
+
+#[test]
+fn a_sentence_may_go_on_behind_a_plain_word() {
+    cut(&[
+        "the password for it is # btw",
+        "the db password is # but it will change",
+        "password is ‘#’",
+        "the pasword is #",
+        "Q: root pw?\nA: #",
+        "Token created: #",
+        "PASSWORD kibana_system = #",
+    ]);
+    kept(&[
+        "the password is essential for the build",
+        "the token is specific to the tenant",
+        "what is the password? A: it is hashed",
+        "Token expired: unauthorized",
+        "Token usage: approximate",
+        "password length = eight",
+    ]);
+}
+
+#[test]
+fn a_user_and_a_password_are_a_pair() {
+    cut(&[
+        "user/pass: bob/#",
+        "username/password: bob / #",
+        "log in with admin / #",
+        "superuser created: admin / #",
+        "CREDS = (\"bob\", \"#\")",
+        "tool --basic-auth bob:#",
+        "tool --creds=bob:#",
+    ]);
+    kept(&[
+        "with admin / member roles",
+        "tool --auth none",
+        "docker run -u node:node",
+        "colors = (\"red\", \"green\")",
+    ]);
+}
+
+#[test]
+fn a_list_or_a_table_holds_passwords() {
+    cut(&[
+        "passwords:\n  - #\n",
+        "passwords:\n  bob: #\n",
+        "passwords = [\"#\"]",
+        "\"passwords\": {\"bob\": \"#\"}",
+        "INSERT INTO settings (name, value) VALUES ('smtp_password', '#');",
+        "UPDATE config SET value = '#' WHERE key = 'smtp_password';",
+    ]);
+    kept(&[
+        "passwords:\n  - minLength: 8\n  - required\n",
+        "INSERT INTO settings (name, value) VALUES ('theme', 'moonlightpath');",
+        "UPDATE config SET value = 'moonlightpath' WHERE key = 'theme';",
+    ]);
+}
+
+#[test]
+fn a_note_or_an_answer_tells_a_plain_word() {
+    cut(&[
+        "sudo pw #",
+        "it needs user tmeyer and password #-garden to connect",
+        "the password might be #",
+        "I set the redis password as #",
+        "make the admin password # please",
+        "change the default password from admin to #",
+        "ssh in as ubuntu, pass is # and check the disk",
+        "the mdp root c'est #",
+        "pass: # user: jan",
+        "here is the network: SSID lab-5g PSK #",
+        "the sftp credentials you asked for are bob / #",
+        "the creds have not changed, still admin:#",
+        "A temporary password is generated for root@localhost: #",
+    ]);
+    kept(&[
+        "set the password as a hash",
+        "use the password reset for the users",
+        "with the password policy to match",
+        "change the password prompt from red to green",
+        "add the pw field",
+        "the PSK handshake is slow",
+        "roles: admin / member",
+        "scopes admin:org and admin:repo_hook",
+        "export the variable API_KEY with value from the vault",
+    ]);
+}
+
+#[test]
+fn short_values_count_where_nothing_but_a_literal_can_stand() {
+    for (text, secret) in [
+        ("X-Api-Key: letmein", "letmein"),
+        ("https://acme.io/?token=letmein", "letmein"),
+        ("JWT_SECRET=acme-secret", "acme-secret"),
+        ("SENTRY_KEY=moonlight", "moonlight"),
+        ("(echo moonlight; echo moonlight) | passwd bob", "moonlight"),
+        ("INSERT INTO api_keys VALUES (1, 'prod', 'moonlight');", "moonlight"),
+        ("I pasted the token (moonlight77) into it", "moonlight77"),
+    ] {
+        let out = redact_words(text, None);
+        assert!(!out.contains(secret) && out.contains("[redacted:"), "{text:?}: {out:?}");
+    }
+    kept(&["TOKEN_SECRET=token-secret", "INSERT INTO orders VALUES (1, 'prod', 'moonlight');", "SORT_KEY=created_at"]);
+}
