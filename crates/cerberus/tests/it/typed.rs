@@ -190,6 +190,27 @@ fn what_was_typed_while_rejecting_a_tool_use_is_a_prompt() {
     assert_eq!(memories(&env), [APPROVED]);
 }
 
+#[test]
+fn what_was_typed_while_rejecting_a_tool_use_is_known_when_the_turn_has_ended() {
+    let mut env = env();
+    env.set_now(Some("2026-01-22T13:00:05Z"));
+    let file = transcript(&env, "s", &[("Install the dependencies", typed())]);
+    start(&env, "s", &file);
+    prompt(&env, "s", "Install the dependencies");
+    let lines = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, format!("{lines}{}\n", rejected(&env, TYPED))).unwrap();
+    for second in [20, 40] {
+        env.set_now(Some(&format!("2026-01-22T13:00:{second}Z")));
+        env.hook("s", "Stop", json!({"last_assistant_message": "They are green.", "stop_hook_active": false}));
+        assert_eq!(recorded_prompts(&env), 2);
+    }
+    // It was answered, though its record comes after that of the answer. The session was killed.
+    env.set_now(Some("2026-01-22T20:00:00Z"));
+    let told = env.start("t", "startup");
+    assert!(told.contains(&format!("last:{TYPED}")) && told.contains("said:They are green."), "{told}");
+    assert!(!told.contains("interrupted"), "{told}");
+}
+
 /// How many prompts stand in the journal.
 fn recorded_prompts(env: &TestEnv) -> usize {
     let days = std::fs::read_dir(env.home().join("journal")).unwrap();

@@ -253,6 +253,48 @@ fn an_edit_that_the_user_refused_is_told_as_nothing() {
     }
 }
 
+const INSTEAD: &str = "From now on always use pnpm";
+
+#[test]
+fn what_was_typed_while_rejecting_a_tool_use_is_told_while_the_session_goes_on() {
+    let stage = Stage::new(&ClaudeCode);
+    let install = ClaudeCode.run("npm install left-pad");
+    let server = ModelServer::start([install, Reply::text("I will use pnpm."), Reply::text("It is the last one.")]);
+    let mut command = ClaudeCode.command(&stage.place(&server));
+    command.args(["--permission-mode", "default"]);
+    let mut terminal = Terminal::spawn(&command).unwrap();
+    terminal.wait_for_keys(LIMIT).unwrap();
+    wait_until("the session to begin", LIMIT, || (!stage.sessions().is_empty()).then_some(())).unwrap();
+    let asked = || (!server.main_requests().is_empty()).then_some(());
+    terminal.enter("Install the dependencies", LIMIT, asked).unwrap();
+    for (key, shown) in
+        [("", "❯ 1."), ("\x1b[B", "❯ 2."), ("\x1b[B", "❯ 3."), ("\x1b[B", "❯ 4. No"), ("\t", "differently")]
+    {
+        terminal.type_keys(key).unwrap();
+        terminal.wait_for_text(shown, LIMIT).unwrap();
+    }
+    send(&mut terminal, INSTEAD);
+    wait_for_stops(&stage, 1);
+    // The client writes its transcript a little later than it calls hooks: the end of the next turn finds the words.
+    wait_until("the words in the transcript", LIMIT, || {
+        is_written_below(&stage.scratch.home().join(".claude/projects"), b"userFeedback").then_some(())
+    })
+    .unwrap();
+    terminal.enter("Which version is it?", LIMIT, || (server.main_requests().len() > 2).then_some(())).unwrap();
+    wait_for_stops(&stage, 2);
+    let text = told(&stage, &ClaudeCode, "Go on");
+    for line in ["last:Which version is it?", &format!("asked:{INSTEAD}"), "said:I will use pnpm."] {
+        assert!(text.contains(line), "{line} in {text}");
+    }
+    for line in ["interrupted", "live:"] {
+        assert!(!text.contains(line), "{line} in {text}");
+    }
+    terminal.type_keys("/exit").unwrap();
+    terminal.type_keys("\r").unwrap();
+    terminal.wait(LIMIT).unwrap();
+    assert_eq!(memories(&stage), [format!("approved prompt project:repo {INSTEAD}")]);
+}
+
 /// Waits until the journal has this many turns that ended.
 fn wait_for_stops(stage: &Stage, count: usize) {
     let stopped = || (journal(stage).matches("{\"stop\":").count() == count).then_some(());
