@@ -199,16 +199,18 @@ fn what_was_typed_while_rejecting_a_tool_use_is_known_when_the_turn_has_ended() 
     prompt(&env, "s", "Install the dependencies");
     let lines = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, format!("{lines}{}\n", rejected(&env, TYPED))).unwrap();
-    for second in [20, 40] {
-        env.set_now(Some(&format!("2026-01-22T13:00:{second}Z")));
+    let stop = |env: &TestEnv| {
         env.hook("s", "Stop", json!({"last_assistant_message": "They are green.", "stop_hook_active": false}));
-        assert_eq!(recorded_prompts(&env), 2);
-    }
-    // It was answered, though its record comes after that of the answer. The session was killed.
-    env.set_now(Some("2026-01-22T20:00:00Z"));
+        recorded_prompts(env)
+    };
+    env.set_now(Some("2026-01-22T13:00:20Z"));
+    assert_eq!(stop(&env), 2);
+    // It was answered, though its record comes after that of the answer.
     let told = env.start("t", "startup");
     assert!(told.contains(&format!("last:{TYPED}")) && told.contains("said:They are green."), "{told}");
-    assert!(!told.contains("interrupted"), "{told}");
+    assert!(!told.contains("live:"), "{told}");
+    env.set_now(Some("2026-01-22T13:00:40Z"));
+    assert_eq!(stop(&env), 2);
 }
 
 /// How many prompts stand in the journal.
