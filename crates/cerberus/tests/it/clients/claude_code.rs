@@ -177,19 +177,20 @@ fn a_worktree_is_the_same_project() {
     assert!(!text.contains("impl:proxy.go"), "the file is in the other worktree alone: {text}");
 }
 
+const DELEGATE: &str = "Let somebody else do it";
+
+/// The model hands the work to a subagent, which has this script.
+fn with_subagent(script: impl IntoIterator<Item = Reply>) -> ModelServer {
+    let job = json!({"description": "Write it", "prompt": "Write the file", "subagent_type": "general-purpose"});
+    let own = [Reply::tool("Agent", job), Reply::text("Somebody is at it."), Reply::text("It is done.")];
+    ModelServer::start(own.into_iter().map(|reply| reply.to(DELEGATE)).chain(script))
+}
+
 #[test]
 fn what_a_subagent_did_belongs_to_its_session() {
     let stage = Stage::new(&ClaudeCode);
-    let job = json!({"description": "Write it", "prompt": "Write the file", "subagent_type": "general-purpose"});
-    let ask = "Let somebody else do it";
-    let server = ModelServer::start([
-        Reply::tool("Agent", job).to(ask),
-        Reply::text("Somebody is at it.").to(ask),
-        Reply::text("It is done.").to(ask),
-        write_proxy(&stage),
-        Reply::text("Written."),
-    ]);
-    finish(&mut ClaudeCode.session(&stage.place(&server), ask));
+    let server = with_subagent([write_proxy(&stage), Reply::text("Written.")]);
+    finish(&mut ClaudeCode.session(&stage.place(&server), DELEGATE));
 
     let text = told(&stage, &ClaudeCode, "Go on");
     assert_eq!(times(&text, "impl:proxy.go:3 Forward"), 1, "{text}");
@@ -203,17 +204,10 @@ fn a_subagent_is_told_the_rules() {
     let stage = Stage::new(&ClaudeCode);
     stage.cerberus(&["memory", "learn", "Install packages with pnpm"]);
     stage.cerberus(&["record", "next", "add a mutex to the proxy"]);
-    let job = json!({"description": "Write it", "prompt": "Write the file", "subagent_type": "general-purpose"});
-    let ask = "Let somebody else do it";
-    let server = ModelServer::start([
-        Reply::tool("Agent", job).to(ask),
-        Reply::text("Somebody is at it.").to(ask),
-        Reply::text("It is done.").to(ask),
-        Reply::text("Written."),
-    ]);
-    finish(&mut ClaudeCode.session(&stage.place(&server), ask));
+    let server = with_subagent([Reply::text("Written.")]);
+    finish(&mut ClaudeCode.session(&stage.place(&server), DELEGATE));
     let requests: Vec<String> = server.main_requests().iter().map(request_text).collect();
-    let (own, others): (Vec<&String>, Vec<&String>) = requests.iter().partition(|text| text.contains(ask));
+    let (own, others): (Vec<&String>, Vec<&String>) = requests.iter().partition(|text| text.contains(DELEGATE));
     let [others] = others[..] else { panic!("one request of the subagent: {requests:?}") };
     for (text, count) in [(own[0], 1), (others, 0)] {
         assert_eq!(times(text, "rule:Install packages with pnpm"), 1, "{text}");
