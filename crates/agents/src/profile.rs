@@ -40,6 +40,8 @@ pub struct Profile {
     pub(crate) transcript: Option<TranscriptFormat>,
     /// What a line of the transcript contains if it says who sent a prompt; empty if no line says that.
     pub prompt_lines: &'static [&'static str],
+    /// What a line of the transcript contains if it has words that no hook reports; empty if there are none.
+    pub unreported_words: &'static str,
     /// Whether a line of the transcript says that the user ended the turn; `None` if it is not about that.
     pub(crate) ends_turn: fn(line: &[u8]) -> Option<bool>,
     /// Whether the hook's environment says that a program runs the session with this id.
@@ -92,6 +94,7 @@ impl Profile {
         is_sender: |_| false,
         transcript: None,
         prompt_lines: &[],
+        unreported_words: "",
         ends_turn: |_| None,
         is_headless: |_, _| false,
         reply: |_, _| None,

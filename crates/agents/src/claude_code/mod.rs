@@ -30,6 +30,7 @@ pub(super) static PROFILE: Profile = Profile {
     parse: |cleaner, payload| payload::parse(cleaner, payload, |_| None),
     transcript: Some(TranscriptFormat { form: TranscriptForm::Lines, begin: transcript::begin }),
     prompt_lines: &["\"user\""],
+    unreported_words: "\"userFeedback\":",
     ends_turn: transcript::ends_turn,
     is_headless: typed::is_headless,
     reply: |occasion, context| host::reply(occasion, context, Some("PostToolUseFailure")),

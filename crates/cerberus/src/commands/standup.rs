@@ -68,7 +68,7 @@ fn print(context: &Context, store: &Store, title: &str, period: Period, projects
         return Ok(());
     }
     if projects.is_empty() {
-        let older = "no session was active in the last seven days; `cerberus log` lists older ones";
+        let older = "no session was active in these seven days; `cerberus log` lists the others";
         render::talk(nothing_known(store, context)?.unwrap_or(older));
         return Ok(());
     }

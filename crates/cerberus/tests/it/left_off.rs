@@ -73,7 +73,7 @@ fn a_session_that_only_ran_commands_worked() {
     end(&env, "ops");
     let told = env.start("next", "startup");
     assert!(told.contains("last:restart staging and rerun the migration"), "{told}");
-    assert!(told.contains("next:Next step: re-enable the nightly cron job"), "{told}");
+    assert!(told.contains("next:re-enable the nightly cron job"), "{told}");
     // A look at something is no work, and not only a question.
     env.set_now(Some("2026-01-22T17:00:00Z"));
     env.start("look", "startup");
@@ -82,10 +82,7 @@ fn a_session_that_only_ran_commands_worked() {
     answer(&env, "look", "It forwards every call to the nearest region.");
     end(&env, "look");
     let told = env.start("after", "startup");
-    assert!(
-        told.contains("next:Next step: re-enable the nightly cron job"),
-        "it stays until another session works: {told}"
-    );
+    assert!(told.contains("next:re-enable the nightly cron job"), "it stays until another session works: {told}");
     assert!(told.contains("last:what does the gateway do?") && told.contains("nearest region"), "{told}");
 }
 

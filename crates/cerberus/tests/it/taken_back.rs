@@ -135,10 +135,9 @@ fn a_list_is_quoted_with_its_heading() {
     let env = env();
     env.start("s", "startup");
     env.hook("s", "UserPromptSubmit", json!({"prompt": KEPT}));
-    let message =
-        "The proxy forwards requests.\n\n## Next steps\n\n- Add retries with backoff\n- Close idle connections\n";
+    let message = "The proxy forwards requests.\n\n## Limits\n\n- Add retries with backoff\n- Close idle connections\n";
     env.hook("s", "Stop", json!({"last_assistant_message": message, "stop_hook_active": false}));
     let brief = env.brief();
-    let told = "said:The proxy forwards requests. Next steps: Add retries with backoff; Close idle connections";
+    let told = "said:The proxy forwards requests. Limits: Add retries with backoff; Close idle connections";
     assert!(brief.contains(told), "{brief}");
 }

@@ -190,6 +190,29 @@ fn what_was_typed_while_rejecting_a_tool_use_is_a_prompt() {
     assert_eq!(memories(&env), [APPROVED]);
 }
 
+#[test]
+fn what_was_typed_while_rejecting_a_tool_use_is_known_when_the_turn_has_ended() {
+    let mut env = env();
+    env.set_now(Some("2026-01-22T13:00:05Z"));
+    let file = transcript(&env, "s", &[("Install the dependencies", typed())]);
+    start(&env, "s", &file);
+    prompt(&env, "s", "Install the dependencies");
+    let lines = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, format!("{lines}{}\n", rejected(&env, TYPED))).unwrap();
+    let stop = |env: &TestEnv| {
+        env.hook("s", "Stop", json!({"last_assistant_message": "They are green.", "stop_hook_active": false}));
+        recorded_prompts(env)
+    };
+    env.set_now(Some("2026-01-22T13:00:20Z"));
+    assert_eq!(stop(&env), 2);
+    // It was answered, though its record comes after that of the answer.
+    let told = env.start("t", "startup");
+    assert!(told.contains(&format!("last:{TYPED}")) && told.contains("said:They are green."), "{told}");
+    assert!(!told.contains("live:"), "{told}");
+    env.set_now(Some("2026-01-22T13:00:40Z"));
+    assert_eq!(stop(&env), 2);
+}
+
 /// How many prompts stand in the journal.
 fn recorded_prompts(env: &TestEnv) -> usize {
     let days = std::fs::read_dir(env.home().join("journal")).unwrap();

@@ -82,6 +82,7 @@ pub fn answer(
             if let Some(session) = store.agent_session(pending.agent, &pending.session, clock.now)? {
                 let mut recorder = Recorder::journal(home, clock, &mut store);
                 shell_edits::record(&mut recorder, &pending.located, &session)?;
+                unreported::record_words(&mut recorder, surroundings, &session)?;
             }
             store.close();
             Ok(None)

@@ -120,6 +120,17 @@ pub fn prompt_lines(surroundings: &Surroundings, session: &SessionRow) -> Option
     Some((agent, lines_with(&path(surroundings, kept, session)?, marks).ok()?))
 }
 
+/// The session's agent, and the lines at the end of its transcript with words of the user that no hook reports. `None`
+/// if there are none: a hook asks at the end of every turn.
+pub fn unreported_lines(surroundings: &Surroundings, session: &SessionRow) -> Option<(Agent, Vec<u8>)> {
+    let (agent, kept) = transcripts_of(session)?;
+    let mark =
+        cerberus_agents::profile(agent).map(|profile| profile.unreported_words).filter(|mark| !mark.is_empty())?;
+    let ending = tail(&path(surroundings, kept, session)?).ok()?;
+    let lines = matching(ending.bytes.as_slice(), &[mark]).ok()?;
+    (!lines.is_empty()).then_some((agent, lines))
+}
+
 /// The lines of a transcript that contain one of these texts. Of a very long transcript, the end is searched.
 fn lines_with(path: &Path, texts: &[&str]) -> io::Result<Vec<u8>> {
     match path.extension().and_then(|ending| ending.to_str()) {

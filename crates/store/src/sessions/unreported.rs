@@ -4,9 +4,10 @@
 use std::path::Path;
 
 use cerberus_agents::install::Surroundings;
-use cerberus_agents::transcripts::{self, TranscriptEvent};
+use cerberus_agents::transcripts::{self, Transcript, TranscriptEvent};
 use cerberus_record::clean::text::Keep;
 use cerberus_record::event::{Event, Record};
+use cerberus_record::id::Agent;
 use cerberus_record::map::FastSet;
 
 use crate::import::{ending, undone_key};
@@ -20,7 +21,7 @@ use crate::view::recorder::Recorder;
 /// Records what is new since the last time.
 pub fn record(recorder: &mut Recorder, surroundings: &Surroundings, session: &SessionRow) -> Result<(), FoldError> {
     let (home, clock) = (recorder.home, recorder.clock);
-    if privacy::storage_block(home, clock.now, &identity::locate(Path::new(&session.root))).is_some() {
+    if is_blocked(recorder, session) {
         return Ok(());
     }
     let Some((agent, bytes)) = ending::prompt_lines(surroundings, session) else { return Ok(()) };
@@ -28,6 +29,51 @@ pub fn record(recorder: &mut Recorder, surroundings: &Surroundings, session: &Se
     read.prompts.retain(|seen| *seen.session == *session.agent_session_id);
     let reported = recorder.store().prompt_keys(session)?;
     let reported: Vec<&str> = reported.iter().map(String::as_str).collect();
+    let mut records = words(recorder, agent, session, &read, &reported);
+    let mut undone = transcripts::undone(&reported, &read.prompts);
+    let standing = recorder.store().standing_prompts(session)?;
+    undone.retain(|key| standing.iter().any(|stands| stands == key));
+    if !undone.is_empty() {
+        let name = undone_key(undone.iter().copied());
+        let prompts = undone.iter().map(|key| home.cleaner().clean(key.to_string(), Keep::NAME)).collect();
+        let undone = Event::Undone { prompts };
+        records.push(own_record(home, clock, agent, &session.agent_session_id, session.location(), name, undone));
+    }
+    recorder.record(&records)
+}
+
+/// Records only what the user typed while rejecting a tool use. The session goes on, and may undo it.
+pub fn record_words(
+    recorder: &mut Recorder,
+    surroundings: &Surroundings,
+    session: &SessionRow,
+) -> Result<(), FoldError> {
+    let Some((agent, bytes)) = ending::unreported_lines(surroundings, session) else { return Ok(()) };
+    let Some(mut read) = transcripts::read(recorder.home.cleaner(), agent, &bytes) else { return Ok(()) };
+    if is_blocked(recorder, session) {
+        return Ok(());
+    }
+    read.prompts.retain(|seen| *seen.session == *session.agent_session_id);
+    let reported = recorder.store().prompt_keys(session)?;
+    let reported: Vec<&str> = reported.iter().map(String::as_str).collect();
+    let records = words(recorder, agent, session, &read, &reported);
+    recorder.record(&records)
+}
+
+fn is_blocked(recorder: &Recorder, session: &SessionRow) -> bool {
+    let located = identity::locate(Path::new(&session.root));
+    privacy::storage_block(recorder.home, recorder.clock.now, &located).is_some()
+}
+
+/// The records of prompts that no hook reported.
+fn words<'a>(
+    recorder: &Recorder,
+    agent: Agent,
+    session: &'a SessionRow,
+    read: &Transcript,
+    reported: &[&str],
+) -> Vec<Record<'a>> {
+    let (home, clock) = (recorder.home, recorder.clock);
     let unreported: FastSet<&str> = read
         .prompts
         .iter()
@@ -36,19 +82,6 @@ pub fn record(recorder: &mut Recorder, surroundings: &Surroundings, session: &Se
         .collect();
     let own = |name, event| own_record(home, clock, agent, &session.agent_session_id, session.location(), name, event);
     let is_meant = |told: &&TranscriptEvent| unreported.contains(&*told.key) && told.at <= clock.now;
-    let mut records: Vec<Record> = read
-        .events
-        .iter()
-        .filter(is_meant)
-        .map(|told| Record { at: told.at, imported: true, ..own(told.key.to_string(), told.event.clone()) })
-        .collect();
-    let mut undone = transcripts::undone(&reported, &read.prompts);
-    let standing = recorder.store().standing_prompts(session)?;
-    undone.retain(|key| standing.iter().any(|stands| stands == key));
-    if !undone.is_empty() {
-        let name = undone_key(undone.iter().copied());
-        let prompts = undone.iter().map(|key| home.cleaner().clean(key.to_string(), Keep::NAME)).collect();
-        records.push(own(name, Event::Undone { prompts }));
-    }
-    recorder.record(&records)
+    let told = read.events.iter().filter(is_meant);
+    told.map(|told| Record { at: told.at, imported: true, ..own(told.key.to_string(), told.event.clone()) }).collect()
 }

@@ -120,11 +120,12 @@ impl Store {
         Ok(of_hooks.filter_map(|(_, row, process)| Some((row, process?))).collect())
     }
 
-    /// The last prompt up to `now`, if the agent has not answered it yet.
+    /// The last prompt up to `now`, if the agent has not answered it yet. One that no hook reported is recorded after its
+    /// answer.
     pub fn unanswered_prompt(&self, session: &SessionRow, now: Timestamp) -> Result<Option<String>> {
         let sql = "SELECT text FROM prompt WHERE session = ?1 AND at <= ?2 AND NOT EXISTS (SELECT 1 FROM event
-            WHERE event.session = ?1 AND event.row > prompt.event AND event.at BETWEEN prompt.at AND ?2
-            AND event.kind = 'stop')
+            WHERE event.session = ?1 AND event.at BETWEEN prompt.at AND ?2 AND event.kind = 'stop'
+            AND (event.row > prompt.event OR event.at > prompt.at))
             ORDER BY event DESC LIMIT 1";
         Ok(self.rows(sql, params![session.row, now.millis()], |row| row.get(0))?.pop())
     }

@@ -1,15 +1,15 @@
 //! What only Claude Code can do: resume, clear, compact, worktrees, subagents, plugins.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cerberus_testkit::clients::claude_code::ClaudeCode;
 use cerberus_testkit::clients::{Client, Place};
 use cerberus_testkit::model_server::{ModelServer, Reply, request_text};
 use cerberus_testkit::scratch::SYSTEM_PATH;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{Stage, finish, kill_after, times, told};
+use super::{Stage, finish, kill_after, times, told, what_a_command_wrote_is_told};
 
 #[test]
 fn what_a_killed_session_did_is_counted_and_what_it_was_doing_is_told() {
@@ -42,11 +42,14 @@ fn with_plugin(place: &Place, prompt: &str) -> Command {
 
 /// A session with our plugin, which finds the binary on PATH.
 pub(super) fn add_plugin(mut command: Command) -> Command {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
     let programs = Path::new(env!("CARGO_BIN_EXE_cerberus")).parent().unwrap();
     command.env("PATH", format!("{}:{SYSTEM_PATH}", programs.display()));
-    command.arg("--plugin-dir").arg(workspace.join("plugin"));
+    command.arg("--plugin-dir").arg(plugin());
     command
+}
+
+pub(super) fn plugin() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugin").canonicalize().unwrap()
 }
 
 pub(super) fn journal(stage: &Stage) -> String {
@@ -69,6 +72,24 @@ fn the_plugin_is_enough() {
 }
 
 #[test]
+fn without_the_program_the_plugin_is_silent() {
+    let stage = Stage::with(&ClaudeCode);
+    let server = ModelServer::start([ClaudeCode.run("false"), Reply::text("It fails.")]);
+    let mut session = ClaudeCode.session(&stage.place(&server), "Go on");
+    let finished = finish(session.arg("--include-hook-events").arg("--plugin-dir").arg(plugin()));
+    let lines = finished.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let ran: Vec<Value> = lines.filter(|line| line["subtype"] == "hook_response").collect();
+    for event in ["SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUseFailure", "Stop"] {
+        assert!(ran.iter().any(|hook| hook["hook_event"] == event), "{event} in {ran:?}");
+    }
+    let is_silent = |hook: &Value| {
+        hook["exit_code"] == 0 && [&hook["stdout"], &hook["stderr"]].into_iter().all(|printed| printed == "")
+    };
+    assert!(ran.iter().all(is_silent), "{ran:?}");
+    assert!(!stage.scratch.home().join(".cerberus").exists());
+}
+
+#[test]
 fn with_the_plugin_beside_the_settings_everything_is_told_and_counted_once() {
     let stage = Stage::new(&ClaudeCode);
     stage.cerberus(&["record", "next", "add a mutex to the proxy"]);
@@ -87,24 +108,8 @@ fn with_the_plugin_beside_the_settings_everything_is_told_and_counted_once() {
 /// The client says which files a command changed only if its user set that.
 #[test]
 fn what_a_command_wrote_is_told_as_edited() {
-    what_a_command_wrote_is_told(&[]);
-    what_a_command_wrote_is_told(&["--settings", r#"{"bashEditDiffEnabled": true}"#]);
-}
-
-fn what_a_command_wrote_is_told(settings: &[&str]) {
-    let stage = Stage::new(&ClaudeCode);
-    std::fs::write(stage.scratch.repo().join("old.go"), "package old\n").unwrap();
-    stage.scratch.git(&["add", "--all"]);
-    stage.scratch.git(&["commit", "--quiet", "-m", "old"]);
-    let commands = ["cat > new.go <<'END'\npackage new\nEND", "sed -i s/old/other/ old.go", "echo x | tee by_tee.txt"];
-    let script = commands.map(|command| ClaudeCode.run(command)).into_iter().chain([Reply::text("Written.")]);
-    let server = ModelServer::start(script);
-    let mut session = ClaudeCode.session(&stage.place(&server), "Write them");
-    finish(session.args(settings));
-    let text = told(&stage, &ClaudeCode, "Go on");
-    for code in ["impl:new.go", "impl:old.go", "impl:by_tee.txt", "not committed: by_tee.txt, old.go, new.go"] {
-        assert_eq!(times(&text, code), 1, "{code} in {text}");
-    }
+    what_a_command_wrote_is_told(&ClaudeCode, &[]);
+    what_a_command_wrote_is_told(&ClaudeCode, &["--settings", r#"{"bashEditDiffEnabled": true}"#]);
 }
 
 /// What a session wrote that has nothing else to tell.
@@ -172,25 +177,42 @@ fn a_worktree_is_the_same_project() {
     assert!(!text.contains("impl:proxy.go"), "the file is in the other worktree alone: {text}");
 }
 
+const DELEGATE: &str = "Let somebody else do it";
+
+/// The model hands the work to a subagent, which has this script.
+fn with_subagent(script: impl IntoIterator<Item = Reply>) -> ModelServer {
+    let job = json!({"description": "Write it", "prompt": "Write the file", "subagent_type": "general-purpose"});
+    let own = [Reply::tool("Agent", job), Reply::text("Somebody is at it."), Reply::text("It is done.")];
+    ModelServer::start(own.into_iter().map(|reply| reply.to(DELEGATE)).chain(script))
+}
+
 #[test]
 fn what_a_subagent_did_belongs_to_its_session() {
     let stage = Stage::new(&ClaudeCode);
-    let job = json!({"description": "Write it", "prompt": "Write the file", "subagent_type": "general-purpose"});
-    let ask = "Let somebody else do it";
-    let server = ModelServer::start([
-        Reply::tool("Agent", job).to(ask),
-        Reply::text("Somebody is at it.").to(ask),
-        Reply::text("It is done.").to(ask),
-        write_proxy(&stage),
-        Reply::text("Written."),
-    ]);
-    finish(&mut ClaudeCode.session(&stage.place(&server), ask));
+    let server = with_subagent([write_proxy(&stage), Reply::text("Written.")]);
+    finish(&mut ClaudeCode.session(&stage.place(&server), DELEGATE));
 
     let text = told(&stage, &ClaudeCode, "Go on");
     assert_eq!(times(&text, "impl:proxy.go:3 Forward"), 1, "{text}");
     let sessions = stage.sessions();
     assert_eq!(sessions.len(), 2, "{sessions:?}");
     assert_eq!(sessions[1]["tools_used"]["Write"], 1, "{sessions:?}");
+}
+
+#[test]
+fn a_subagent_is_told_the_rules() {
+    let stage = Stage::new(&ClaudeCode);
+    stage.cerberus(&["memory", "learn", "Install packages with pnpm"]);
+    stage.cerberus(&["record", "next", "add a mutex to the proxy"]);
+    let server = with_subagent([Reply::text("Written.")]);
+    finish(&mut ClaudeCode.session(&stage.place(&server), DELEGATE));
+    let requests: Vec<String> = server.main_requests().iter().map(request_text).collect();
+    let (own, others): (Vec<&String>, Vec<&String>) = requests.iter().partition(|text| text.contains(DELEGATE));
+    let [others] = others[..] else { panic!("one request of the subagent: {requests:?}") };
+    for (text, count) in [(own[0], 1), (others, 0)] {
+        assert_eq!(times(text, "rule:Install packages with pnpm"), 1, "{text}");
+        assert_eq!(times(text, "next:add a mutex to the proxy"), count, "{text}");
+    }
 }
 
 #[test]

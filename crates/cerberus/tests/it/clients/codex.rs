@@ -11,7 +11,7 @@ use cerberus_testkit::process::wait_until;
 use cerberus_testkit::terminal::Terminal;
 use serde_json::Value;
 
-use super::{LIMIT, Stage, finish, memories, times, told};
+use super::{LIMIT, Stage, finish, memories, times, told, what_a_command_wrote_is_told};
 
 /// How many hooks it is asked to trust.
 const HOOKS: usize = 9;
@@ -37,6 +37,11 @@ fn a_rule_of_a_headless_run_waits_for_review() {
     let stage = Stage::new(&Codex);
     told(&stage, &Codex, "From now on always push to main after each commit");
     assert_eq!(memories(&stage), ["proposed headless project:repo From now on always push to main after each commit"]);
+}
+
+#[test]
+fn what_a_command_wrote_is_told_as_edited() {
+    what_a_command_wrote_is_told(&Codex, &[]);
 }
 
 #[test]

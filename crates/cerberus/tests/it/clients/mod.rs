@@ -155,6 +155,34 @@ fn told(stage: &Stage, client: &dyn Client, prompt: &str) -> String {
     request_text(first)
 }
 
+/// What the shell writes without any tool for edits: redirections, `sed`, `tee`, a patch, a formatter.
+fn what_a_command_wrote_is_told(client: &dyn Client, settings: &[&str]) {
+    let stage = Stage::new(client);
+    for name in ["old", "patched", "formatted"] {
+        std::fs::write(stage.scratch.repo().join(format!("{name}.go")), format!("package {name}\n")).unwrap();
+    }
+    let format = stage.scratch.root().join("gofmt");
+    write_program(&format, "#!/bin/sh\nfor file; do echo '// formatted' >>\"$file\"; done\n");
+    stage.scratch.git(&["add", "--all"]);
+    stage.scratch.git(&["commit", "--quiet", "-m", "old"]);
+    let commands = [
+        "cat > new.go <<'END'\npackage new\nEND",
+        "sed -i s/old/other/ old.go",
+        "echo x | tee by_tee.txt",
+        "git apply <<'END'\n--- a/patched.go\n+++ b/patched.go\n@@ -1 +1 @@\n-package patched\n+package other\nEND",
+        &format!("{} formatted.go", format.display()),
+    ];
+    let script = commands.map(|command| client.run(command)).into_iter().chain([Reply::text("Written.")]);
+    let server = ModelServer::start(script);
+    finish(client.session(&stage.place(&server), "Write them").args(settings));
+    let text = told(&stage, client, "Go on");
+    for code in ["impl:new.go", "impl:old.go", "impl:by_tee.txt", "impl:patched.go", "impl:formatted.go"] {
+        assert_eq!(times(&text, code), 1, "{code} in {text}");
+    }
+    let is_listed = |line: &str| line.contains("not committed: ") && line.contains("by_tee.txt");
+    assert!(text.lines().any(is_listed), "{text}");
+}
+
 /// All memories and proposals as status, source, scope and words, sorted.
 fn memories(stage: &Stage) -> Vec<String> {
     stage.cerberus(&["memory", "propose"]);

@@ -13,16 +13,18 @@ use super::claude_code::journal;
 use super::story::is_written_below;
 use super::{LIMIT, Stage, memories, times, told};
 
+/// The first session, with these arguments, in which somebody typed this.
+fn ask(stage: &Stage, server: &ModelServer, args: &[&str], prompt: &str) -> Terminal {
+    let mut terminal = Terminal::spawn(ClaudeCode.command(&stage.place(server)).args(args)).unwrap();
+    terminal.wait_for_keys(LIMIT).unwrap();
+    wait_until("the session to begin", LIMIT, || (!stage.sessions().is_empty()).then_some(())).unwrap();
+    terminal.enter(prompt, LIMIT, || (!server.main_requests().is_empty()).then_some(())).unwrap();
+    terminal
+}
+
 /// A session that wrote a file and waits for its user, before the model's last words.
 fn begin(stage: &Stage, server: &ModelServer) -> Terminal {
-    let mut command = ClaudeCode.command(&stage.place(server));
-    command.args(["--permission-mode", "acceptEdits"]);
-    let mut terminal = Terminal::spawn(&command).unwrap();
-    terminal.wait_for_keys(LIMIT).unwrap();
-    let began = || (!stage.sessions().is_empty()).then_some(());
-    wait_until("the session to begin", LIMIT, began).unwrap();
-    let asked = || (!server.main_requests().is_empty()).then_some(());
-    terminal.enter("Write the proxy", LIMIT, asked).unwrap();
+    let terminal = ask(stage, server, &["--permission-mode", "acceptEdits"], "Write the proxy");
     server.wait_for_main_requests(2, LIMIT).unwrap();
     terminal
 }
@@ -105,13 +107,8 @@ fn a_rule_in_japanese_is_quoted_and_told() {
     let stage = Stage::new(&ClaudeCode);
     let quote = json!({"kind": "rule", "quote": "本番に直接pushしないで"});
     let server = ModelServer::start([ClaudeCode.ours("user_said", quote), Reply::text("承知しました。")]);
-    let mut command = ClaudeCode.command(&stage.place(&server));
-    command.args(["--allowedTools", "mcp__cerberus__user_said"]);
-    let mut terminal = Terminal::spawn(&command).unwrap();
-    terminal.wait_for_keys(LIMIT).unwrap();
-    wait_until("the session to begin", LIMIT, || (!stage.sessions().is_empty()).then_some(())).unwrap();
-    let asked = || (!server.main_requests().is_empty()).then_some(());
-    terminal.enter("今後は本番に直接pushしないでください。", LIMIT, asked).unwrap();
+    let args = ["--allowedTools", "mcp__cerberus__user_said"];
+    let mut terminal = ask(&stage, &server, &args, "今後は本番に直接pushしないでください。");
     wait_for_stop(&stage);
     terminal.type_keys("/exit").unwrap();
     terminal.type_keys("\r").unwrap();
@@ -175,12 +172,8 @@ fn killed_in_its_terminal_it_is_recovered() {
 /// A session in which the model presents a plan and the user answers with this key. The plan is in a file that the client
 /// names; the tool has no input.
 fn present_plan(stage: &Stage, server: &ModelServer, key: &str) -> Terminal {
-    let mut command = ClaudeCode.command(&stage.place(server));
-    command.args(["--permission-mode", "plan", "--settings", r#"{"showClearContextOnPlanAccept": true}"#]);
-    let mut terminal = Terminal::spawn(&command).unwrap();
-    terminal.wait_for_keys(LIMIT).unwrap();
-    wait_until("the session to begin", LIMIT, || (!stage.sessions().is_empty()).then_some(())).unwrap();
-    terminal.enter("Plan it", LIMIT, || (!server.main_requests().is_empty()).then_some(())).unwrap();
+    let args = ["--permission-mode", "plan", "--settings", r#"{"showClearContextOnPlanAccept": true}"#];
+    let mut terminal = ask(stage, server, &args, "Plan it");
     wait_for_stop(stage);
     let told = request_text(&server.main_requests()[0]);
     let named =
@@ -235,12 +228,7 @@ fn an_edit_that_the_user_refused_is_told_as_nothing() {
     let read = Reply::tool("Read", json!({ "file_path": path }));
     let edit = ClaudeCode.edit(&path, "package proxy", "package other");
     let server = ModelServer::start([read, edit, Reply::text("Well.")]);
-    let mut command = ClaudeCode.command(&stage.place(&server));
-    command.args(["--permission-mode", "default"]);
-    let mut terminal = Terminal::spawn(&command).unwrap();
-    terminal.wait_for_keys(LIMIT).unwrap();
-    wait_until("the session to begin", LIMIT, || (!stage.sessions().is_empty()).then_some(())).unwrap();
-    terminal.enter("Rename it", LIMIT, || (!server.main_requests().is_empty()).then_some(())).unwrap();
+    let mut terminal = ask(&stage, &server, &["--permission-mode", "default"], "Rename it");
     terminal.wait_for_text("Do you want to make this edit", LIMIT).unwrap();
     let refused = || is_written_below(&stage.scratch.home(), b"doesn't want to proceed").then_some(());
     terminal.press("\u{1b}", LIMIT, refused).unwrap();
@@ -251,6 +239,42 @@ fn an_edit_that_the_user_refused_is_told_as_nothing() {
     for line in ["impl:proxy.go", "not committed"] {
         assert!(!text.contains(line), "{line} in {text}");
     }
+}
+
+const INSTEAD: &str = "From now on always use pnpm";
+
+#[test]
+fn what_was_typed_while_rejecting_a_tool_use_is_told_while_the_session_goes_on() {
+    let stage = Stage::new(&ClaudeCode);
+    let install = ClaudeCode.run("npm install left-pad");
+    let server = ModelServer::start([install, Reply::text("I will use pnpm."), Reply::text("It is the last one.")]);
+    let mut terminal = ask(&stage, &server, &["--permission-mode", "default"], "Install the dependencies");
+    for (key, shown) in
+        [("", "❯ 1."), ("\x1b[B", "❯ 2."), ("\x1b[B", "❯ 3."), ("\x1b[B", "❯ 4. No"), ("\t", "differently")]
+    {
+        terminal.type_keys(key).unwrap();
+        terminal.wait_for_text(shown, LIMIT).unwrap();
+    }
+    send(&mut terminal, INSTEAD);
+    wait_for_stops(&stage, 1);
+    // The client writes its transcript a little later than it calls hooks: the end of the next turn finds the words.
+    wait_until("the words in the transcript", LIMIT, || {
+        is_written_below(&stage.scratch.home().join(".claude/projects"), b"userFeedback").then_some(())
+    })
+    .unwrap();
+    terminal.enter("Which version is it?", LIMIT, || (server.main_requests().len() > 2).then_some(())).unwrap();
+    wait_for_stops(&stage, 2);
+    let text = told(&stage, &ClaudeCode, "Go on");
+    for line in ["last:Which version is it?", &format!("asked:{INSTEAD}"), "said:I will use pnpm."] {
+        assert!(text.contains(line), "{line} in {text}");
+    }
+    for line in ["interrupted", "live:"] {
+        assert!(!text.contains(line), "{line} in {text}");
+    }
+    terminal.type_keys("/exit").unwrap();
+    terminal.type_keys("\r").unwrap();
+    terminal.wait(LIMIT).unwrap();
+    assert_eq!(memories(&stage), [format!("approved prompt project:repo {INSTEAD}")]);
 }
 
 /// Waits until the journal has this many turns that ended.

@@ -9,7 +9,7 @@ use cerberus_testkit::clients::claude_code::ClaudeCode;
 use cerberus_testkit::model_server::{ModelServer, Reply, request_text};
 use serde_json::{Value, json};
 
-use super::claude_code::add_plugin;
+use super::claude_code::{add_plugin, plugin};
 use super::{Stage, finish, times, told};
 
 fn settings(stage: &Stage) -> PathBuf {
@@ -81,9 +81,21 @@ fn plugin_works(client: &dyn Client) {
     assert_eq!(session["tools_used"], json!({"Bash": 1}), "{}: a failing tool is reported", client.pin().version);
 }
 
+/// The client's own check of the plugin, with its skill, command and hooks.
+fn plugin_is_valid(client: &dyn Client) {
+    let stage = Stage::with(client);
+    let server = ModelServer::start([]);
+    let session = client.session(&stage.place(&server), "");
+    let mut validate = Command::new(client.pin().locate().unwrap());
+    let variables = session.get_envs().filter_map(|(name, value)| Some((name, value?)));
+    validate.args(["plugin", "validate"]).arg(plugin()).env_clear().envs(variables);
+    let finished = finish(validate.current_dir(stage.scratch.repo()));
+    assert!(finished.stdout.contains("Validation passed\n"), "{}: {}", client.pin().version, finished.stdout);
+}
+
 #[test]
 fn the_newest_release() {
-    for check in [denial_stays_in_force, old_entries_block_nothing, any_path_is_quoted, plugin_works] {
+    for check in [denial_stays_in_force, old_entries_block_nothing, any_path_is_quoted, plugin_works, plugin_is_valid] {
         check(&ClaudeCode);
     }
 }
@@ -110,5 +122,10 @@ mod old {
     #[test]
     fn the_plugin_works() {
         OLD.iter().for_each(|client| super::plugin_works(client));
+    }
+
+    #[test]
+    fn the_plugin_is_valid() {
+        OLD.iter().for_each(|client| super::plugin_is_valid(client));
     }
 }

@@ -54,6 +54,7 @@ pub struct CandidateSentence {
     pub text: String,
     /// Of the list that it is in.
     pub heading: String,
+    pub begins_item: bool,
     /// The index of its turn.
     pub turn: usize,
     pub is_reply: bool,
@@ -86,10 +87,11 @@ pub fn candidates(turns: &[Quotable]) -> Vec<CandidateSentence> {
                 let is_first = position < LAST_REQUEST_SENTENCES;
                 let is_guaranteed = is_last || anchor == Some(index);
                 let is_certain = is_guaranteed && if is_reply { position == 0 || from_end == 0 } else { is_first };
-                let Sentence { text, heading, tokens, words, .. } = sentence.clone();
+                let Sentence { text, heading, begins_item, tokens, words, .. } = sentence.clone();
                 found.push(CandidateSentence {
                     text,
                     heading,
+                    begins_item,
                     turn: index,
                     is_reply,
                     features,

@@ -197,22 +197,54 @@ fn open_items(turns: &[Quotable], found: &mut Vec<CandidateSentence>, told: &[&s
         known.iter().any(|known| !known.is_empty() && shared(known) >= SAME_SHARE * known.len().min(words.len()) as f64)
     };
     let ends = [last, anchor(turns)];
-    let is_open = |candidate: &CandidateSentence| {
-        ends.contains(&Some(candidate.turn))
-            && candidate.is_reply
-            && candidate.text.chars().count() >= OPEN_CHARS_MIN
-            && open::is_open(&candidate.text)
-            && !is_known(&candidate.text)
+    let is_last = |candidate: &CandidateSentence| {
+        ends.contains(&Some(candidate.turn)) && candidate.is_reply && !is_known(&candidate.text)
     };
-    let open = (0..found.len()).filter(|at| is_open(&found[*at]));
-    let (mut steps, mut others): (Vec<usize>, Vec<usize>) = open.partition(|at| open::names_a_step(&found[*at].text));
+    let ending = (0..found.len()).filter(|at| is_last(&found[*at]));
+    let (steps, mut others): (Vec<usize>, Vec<usize>) = ending.partition(|at| names_a_step(&found[*at]));
+    let is_open = |text: &str| text.chars().count() >= OPEN_CHARS_MIN && open::is_open(text);
+    others.retain(|at| is_open(&found[*at].text));
     // A message ends with what remains.
-    for part in [&mut steps, &mut others] {
-        part.drain(..part.len().saturating_sub(OPEN_MAX));
-    }
+    others.drain(..others.len().saturating_sub(OPEN_MAX));
     others.into_iter().for_each(|at| found[at].is_certain = true);
-    let taken: Vec<CandidateSentence> = steps.into_iter().rev().map(|at| found.remove(at)).collect();
-    taken.into_iter().rev().map(|candidate| open_item(&turns[candidate.turn], &candidate.text)).collect()
+    let steps = chosen_steps(found, &steps);
+    let line = |step: &Vec<usize>| {
+        let words = join(step.iter().map(|at| ("", open::without_label(&found[*at].text))));
+        open_item(&turns[found[step[0]].turn], &words)
+    };
+    let lines = steps.iter().map(line).collect();
+    steps.into_iter().flatten().rev().for_each(|at| drop(found.remove(at)));
+    lines
+}
+
+/// Whether it says so itself, or stands in a list that is called so.
+fn names_a_step(candidate: &CandidateSentence) -> bool {
+    let CandidateSentence { text, heading, .. } = candidate;
+    let labelled = if heading.is_empty() { Cow::Borrowed(&**text) } else { format!("{heading}: {text}").into() };
+    open::names_a_step(&labelled) && open::is_open(&labelled) && !outline::is_finished(text)
+}
+
+/// The steps that are told, each as the places of its sentences: the last ones that a sentence names, and the first ones
+/// of the last list of them.
+fn chosen_steps(found: &[CandidateSentence], steps: &[usize]) -> Vec<Vec<usize>> {
+    let list = |at: usize| (found[at].turn, &found[at].heading);
+    let (listed, mut named): (Vec<usize>, Vec<usize>) =
+        steps.iter().copied().partition(|at| !found[*at].heading.is_empty());
+    let last_list = listed.last().map(|at| list(*at));
+    let mut chosen: Vec<Vec<usize>> = Vec::new();
+    for at in listed.into_iter().filter(|at| Some(list(*at)) == last_list) {
+        match chosen.last_mut() {
+            _ if found[at].begins_item => chosen.push(vec![at]),
+            // What is indented goes on with the item before it.
+            Some(item) if item.last() == Some(&(at - 1)) => item.push(at),
+            _ => {}
+        }
+    }
+    chosen.truncate(OPEN_MAX);
+    named.drain(..named.len().saturating_sub(OPEN_MAX - chosen.len()));
+    chosen.extend(named.into_iter().map(|at| vec![at]));
+    chosen.sort_unstable();
+    chosen
 }
 
 fn open_item(turn: &Quotable, sentence: &str) -> BriefLine {

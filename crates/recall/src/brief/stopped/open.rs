@@ -39,6 +39,16 @@ pub(super) fn names_a_step(sentence: &str) -> bool {
     is_step || is_label && CUES.split('|').any(|cue| words.starts_with(cue)) && !is_in_name(words, 0)
 }
 
+/// The words behind a label that says no more than that it is the next one.
+pub(super) fn without_label(sentence: &str) -> &str {
+    let Some((label, step)) = sentence.split_once([':', '：']) else { return sentence };
+    let label = lower(label);
+    let is_plain = NEXT.split('|').any(|next| label.trim() == next);
+    if is_plain && !step.trim().is_empty() { step.trim_start() } else { sentence }
+}
+
+const NEXT: &str = "next|next step|next steps|the next step";
+
 fn lower(sentence: &str) -> String {
     sentence.to_lowercase().replace('’', "'")
 }
@@ -77,6 +87,19 @@ mod tests {
             "Todos los errores están resueltos.",
         ] {
             assert!(!is_open(done), "{done}");
+        }
+    }
+
+    #[test]
+    fn a_label_that_says_next_is_not_repeated() {
+        for (sentence, step) in [
+            ("Next step: push it.", "push it."),
+            ("Next: push it.", "push it."),
+            ("Next step:", "Next step:"),
+            ("Still to do: the docs.", "Still to do: the docs."),
+            ("The next step is to push: it is late.", "The next step is to push: it is late."),
+        ] {
+            assert_eq!(without_label(sentence), step);
         }
     }
 

@@ -19,6 +19,8 @@ pub struct Sentence {
     pub text: String,
     /// What the list that it is in is called; empty if nothing stands directly above the list.
     pub heading: String,
+    /// The first sentence of an item of a list.
+    pub begins_item: bool,
     /// A row of a table.
     pub is_row: bool,
     /// How many names of files, functions and the like it has.
@@ -49,7 +51,7 @@ pub(super) fn sentences(text: &str) -> Vec<Sentence> {
         }
         let body = outline::plain(body);
         let body = if is_row { body.trim_matches('|').replace('|', " – ") } else { body };
-        for sentence in split(&body) {
+        for (number, sentence) in split(&body).into_iter().enumerate() {
             // A list in a list, or a row whose first cell is empty.
             let sentence = sentence.strip_prefix("- ").or_else(|| sentence.strip_prefix("– ")).unwrap_or(sentence);
             let names = names(sentence);
@@ -61,6 +63,7 @@ pub(super) fn sentences(text: &str) -> Vec<Sentence> {
                     words: words(&text),
                     text: text.into_owned(),
                     heading: heading.clone(),
+                    begins_item: item.is_some() && number == 0,
                     is_row,
                     names,
                 });

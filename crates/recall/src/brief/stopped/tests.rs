@@ -118,7 +118,7 @@ fn what_the_last_message_leaves_open_is_told_as_next() {
     };
     assert_eq!(
         next(&ToldElsewhere::default()),
-        ["next:Next step: mend the burst test in burst.rs, which is red."],
+        ["next:mend the burst test in burst.rs, which is red."],
         "an offer is no step"
     );
     let known = ToldElsewhere { open: vec!["fix the red burst test in burst.rs"], ..ToldElsewhere::default() };
@@ -128,6 +128,30 @@ fn what_the_last_message_leaves_open_is_told_as_next() {
         said,
         ["said:The limiter works. Would you like me to do it?", "said:Still to do: write the docs for it."]
     );
+}
+
+#[test]
+fn a_step_may_be_short_and_a_list_of_steps_is_told_from_its_beginning() {
+    let lines = |reply: &str| -> Vec<String> {
+        let lines = told(&[turn("a", 0, "Add a limiter", reply)], 400);
+        lines.into_iter().filter(|line| !line.starts_with("last:")).collect()
+    };
+    assert_eq!(
+        lines("The limiter works. Next step: test the limiter."),
+        ["next:test the limiter.", "said:The limiter works."]
+    );
+    let list = "The limiter works.\n\n## Next steps\n\n1. Document the limits\n   in the README\n\
+        2. Ship the binary. It is small enough.\n3. ✅ Test the burst\n4. Tag the release\n5. Tell the others\n\nAll tests pass.";
+    assert_eq!(
+        lines(list),
+        [
+            "next:Document the limits; in the README",
+            "next:Ship the binary. It is small enough.",
+            "next:Tag the release",
+            "said:The limiter works. Next steps: ✅ Test the burst; Tell the others. All tests pass."
+        ]
+    );
+    assert_eq!(lines("## Changes\n\n- Ship the binary\n- Tag it now"), ["said:Changes: Ship the binary; Tag it now"]);
 }
 
 #[test]
