@@ -159,6 +159,11 @@ fn step(text: &Text, place: &SecretPlace, found: &mut u8, word: &Value, end: usi
         b"#" if next == Some(b"|") => piped(text, end, word),
         // `set imap_pass = x`, `export the variable API_KEY with value x`.
         b"#" if is_link(bytes) || (matches!(bytes, b"with" | b"value") && word.written != ValueForm::Quoted) => None,
+        // `export the variable API_KEY with value from the vault`.
+        b"#" if matches!(bytes, b"from" | b"in" | b"of") && word.written != ValueForm::Quoted => {
+            *found = DONE;
+            None
+        }
         b"#" => {
             let cut = cut(text, word);
             // Another may follow what is too short for a secret, or is no literal.

@@ -237,7 +237,8 @@ pub(super) fn is_made_up(value: &[u8]) -> bool {
     let first = value.split(|&byte| byte == b'-').next().unwrap_or_default();
     let is_one = |words: &[&str]| words.iter().any(|word| first == word.as_bytes());
     let is_joined = first.len() < value.len() && value.iter().all(|&byte| is(byte, LOWER | DASH));
-    is_joined && !is_one(TESTS) && !is_one(TAILS) && !is_one(SECRET_KEYS) && announces(first).is_none()
+    let is_id = value.ends_with(b"-id");
+    is_joined && !is_id && !is_one(TESTS) && !is_one(TAILS) && !is_one(SECRET_KEYS) && announces(first).is_none()
 }
 
 /// `rootpass`, `hmackey`: words run together, and no name that people know.
