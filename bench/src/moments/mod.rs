@@ -239,7 +239,7 @@ impl OtherMoments<'_> {
         let Event::Prompt { text } = &record.event else { return Ok(()) };
         counted.prompts += 1;
         let session = self.chain.session(moment, record.at)?;
-        let found = timed(&mut counted.costs.prompts, || past::told(&self.view(record.at), &session, text))?;
+        let found = timed(&mut counted.costs.prompts, || past::told(&self.view(record.at), &session, text))?.lines;
         let told: Vec<String> =
             found.into_iter().filter(|told| self.is_new(record, &told.code)).map(|told| told.text).collect();
         if !told.is_empty() {

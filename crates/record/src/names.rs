@@ -166,15 +166,21 @@ fn name_after(text: &str) -> Option<&str> {
 
 /// Whether a line of code goes on like this after a name. Another word follows only if the line opens or ends something.
 fn may_follow(after: &str) -> bool {
-    let line = after.find("\\n").map_or(after, |end| &after[..end]).trim_end();
-    match line.trim_start_matches(' ').bytes().next() {
+    match after.trim_start_matches(' ').bytes().next() {
         Some(byte) if byte.is_ascii_alphanumeric() => {
+            let line = line_of(after);
             line.ends_with(['{', '(', ';', '}', '>']) || line.ends_with(" do")
         }
         Some(b',') => false,
-        Some(b'.') => line.len() > 1,
+        Some(b'.') => line_of(after).len() > 1,
         _ => true,
     }
+}
+
+/// The text up to the next escaped line break.
+fn line_of(text: &str) -> &str {
+    let line = next_line(text).map_or(text, |next| &text[..text.len() - next.len() - 2]);
+    line.trim_end()
 }
 
 /// `name = (a) => …`, `name: Type = async function …`, after `const`.
