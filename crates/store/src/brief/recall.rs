@@ -8,8 +8,8 @@ use cerberus_recall::brief::ledger::TestsPassed;
 use cerberus_recall::brief::rank::SessionWork;
 use cerberus_recall::brief::stopped::{Quotable, WorkDone};
 use cerberus_recall::brief::{
-    self, AlreadyKnown, Brief, BriefRequest, EndRoom, GuideRule, LiveSession, MemoryItem, PromptPosition, TeamFact,
-    failing, ledger, live,
+    self, AlreadyKnown, Brief, BriefRequest, EndRoom, GuideRule, LastWork, LiveSession, MemoryItem, PromptPosition,
+    TeamFact, failing, ledger, live,
 };
 use cerberus_recall::moments::rules;
 use cerberus_recall::summary::read_stored;
@@ -77,9 +77,8 @@ pub fn brief(store: &Store, located: &Located, question: &Question, recent: Opti
         return reminder(&View { store, located, joined: &joined, now }, question);
     }
     sessions.retain(|session| session.state.status.carries_over());
-    let Gathered { mut carried, history, at_work, checked } =
+    let Gathered { mut carried, history, worked, at_work, checked } =
         gathered(store, &joined, &sessions, carried, outside, question)?;
-    let worked = work::worked(&history);
     // A fresh session knows what it was asked itself.
     let is_live = |session: &SessionRow| at_work.iter().any(|live| live.session == session.id);
     let is_quoted = |session: &&SessionRow| !(is_fresh && question.is_from(session) || is_live(session));
@@ -168,6 +167,7 @@ fn restated(located: &Located, question: &Question) -> Vec<GuideRule> {
 struct Gathered {
     carried: CarriedFacts,
     history: Vec<SessionWork>,
+    worked: Vec<LastWork>,
     at_work: Vec<LiveSession>,
     checked: Option<TestsPassed>,
 }
@@ -192,7 +192,7 @@ fn gathered(
     carried.add(failing::blockers(&runs, &carried.facts));
     live::take_work(&mut at_work, &mut history);
     live::leave_out_facts(&at_work, &mut carried.facts);
-    Ok(Gathered { carried, history, at_work, checked })
+    Ok(Gathered { carried, worked: work::worked(&history), history, at_work, checked })
 }
 
 /// Adds work to that of the project's own sessions, the last edited first.
