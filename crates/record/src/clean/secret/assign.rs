@@ -10,14 +10,11 @@ use super::indirect::{default_at, fallback, is_default, next_line, wrapped};
 use super::key::{KEY, KEY_BYTES, PASSWORD, announces, may_end_name};
 use super::places::{CODE_WORDS, URL_PARAMS};
 use super::text::{ALNUM, ALPHA, DASH, DIGIT, DOT, DOTTED, LOWER, SPACE, Text, UNDERSCORE, UPPER, WORD, is};
-use super::value::{
-    JUDGED_BYTES, SHORT_TOKEN_BYTES, ValueForm, is_made_up, is_random, is_run_together, is_short_phrase, names_itself,
-};
+use super::value::{JUDGED_BYTES, SHORT_TOKEN_BYTES, ValueForm, is_random, is_short_phrase, names_itself};
 use super::written::{SCHEME_BYTES, Value, authorization, is_quote, value_at};
 
 /// The longest name of a value: `ParameterValue`.
 const VALUE_BYTES: usize = 16;
-const SQL: &[u8] = b"where ";
 /// How far the ends of a map on one line are looked for.
 const MAP_BYTES: usize = 96;
 
@@ -144,22 +141,13 @@ pub(super) fn announced_value(text: &Text, at: usize, from: usize, spaced: bool,
         return None;
     }
     // `API_TOKEN=monkey`: in an environment nothing but a literal is possible.
-    let is_in_address = matches!(text.before(key.start), b'?' | b'&') && text.at(at) == b'=';
-    let is_environment = announced.bar == RequiredLook::Strong && name.ends_with(b"KEY");
-    let is_header = text.at(at) == b':' && matches!(name, [b'x' | b'X', b'-', ..]);
-    let is_short = (announced.bar == RequiredLook::Token || is_environment)
+    let is_short = announced.bar == RequiredLook::Token
         && value.written == ValueForm::Literal
-        && (!spaced || is_header)
-        && (is_in_address
-            || is_header
-            || !name.iter().rev().take_while(|&&byte| byte != b' ').any(|&byte| is(byte, LOWER)))
+        && !spaced
+        && !name.iter().rev().take_while(|&&byte| byte != b' ').any(|&byte| is(byte, LOWER))
         && value.end >= value.start + SHORT_TOKEN_BYTES
-        && (!names_itself(text.slice(value.start, value.end)) || is_made_up(text.slice(value.start, value.end)));
-    let announced = match is_short {
-        true if is_environment => Announced { bar: RequiredLook::Token, ..announced },
-        true => Announced { bar: RequiredLook::Password, ..announced },
-        false => announced,
-    };
+        && !names_itself(text.slice(value.start, value.end));
+    let announced = if is_short { Announced { bar: RequiredLook::Password, ..announced } } else { announced };
     match announced.place {
         ValuePlace::AfterScheme => authorization(text, &value, announced),
         ValuePlace::Cookie if !is_cookie(text, &key) => None,
@@ -369,11 +357,8 @@ fn named_after(text: &Text, name_end: usize, from: usize) -> Option<Announced> {
     let end = value_at(text, from, ValueForm::Literal).end;
     let is_gap = |byte: u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'"' | b',' | b'\'');
     let word = text.scan(end, KEY_BYTES, is_gap);
-    // `SET value = 'x' WHERE name = 'smtp_password'`.
-    let is_sql = text.slice(word, word + SQL.len()).eq_ignore_ascii_case(SQL);
-    let word = if is_sql { word + SQL.len() } else { word };
-    let word_end = text.run(word, WORD, VALUE_BYTES);
-    if !names_a_name(last_word(text.slice(word, word_end))) {
+    let word_end = text.run(word, ALPHA, 8);
+    if !names_a_name(text.slice(word, word_end)) {
         return None;
     }
     let name = text.scan(word_end, 8, |byte| is_quote(byte) || matches!(byte, b':' | b'=' | b' '));
@@ -416,8 +401,7 @@ fn is_literal(text: &Text, key: &AssignedKey, at: usize, value: &Value, spaced: 
         return true;
     }
     let bytes = text.slice(value.start, value.end);
-    let is_named = is_code_word(bytes) && (text.at(at) == b'=' || !is_run_together(bytes));
-    let is_code = is_named || bytes.iter().any(|&byte| matches!(byte, b'(' | b'{' | b'[' | b'>' | b'|'));
+    let is_code = is_code_word(bytes) || bytes.iter().any(|&byte| matches!(byte, b'(' | b'{' | b'[' | b'>' | b'|'));
     if is_code || key.quoted {
         return false;
     }

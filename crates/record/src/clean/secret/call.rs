@@ -7,7 +7,7 @@ use super::pair::may_be_name;
 use super::places::{self, CODES, ScanCode, verbs};
 use super::position;
 use super::text::{ALPHA, DIGIT, DOT, DOTTED, LOWER, Text, WORD, is};
-use super::value::{JUDGED_BYTES, ValueForm, is_made_up, is_phrase, is_placeholder, is_secret, names_itself};
+use super::value::{JUDGED_BYTES, ValueForm, is_phrase, is_placeholder, is_secret};
 use super::words::is_ordinary;
 use super::written::{Value, authorization, behind_scheme, ends_line, is_quote, value_at};
 
@@ -153,7 +153,7 @@ fn without_closing(name: &[u8]) -> &[u8] {
 /// A quoted argument at a place that takes a secret.
 fn quoted(text: &Text, value: &Value, announced: Announced) -> Option<Cut> {
     let bytes = text.slice(value.start, value.end);
-    let is_name = names_itself(bytes) && !is_made_up(bytes);
+    let is_name = announces(bytes).is_some() && !bytes.iter().any(|&byte| is(byte, DIGIT));
     // `create_user("bob", "bob@x.io", "x")`.
     let is_email = bytes.iter().position(|&byte| byte == b'@').is_some_and(|at| bytes[at..].contains(&b'.'));
     let fits = bytes.len() >= 4
@@ -171,8 +171,8 @@ fn quoted(text: &Text, value: &Value, announced: Announced) -> Option<Cut> {
 /// A secret among the arguments of the call whose bracket is at `at`: `setPassword("x")`, `put("db.password", "x")`,
 /// `passwordField.fill("x")`.
 pub(super) fn named(text: &Text, at: usize) -> Option<Cut> {
-    // `auth=("bob", "x")`, `CREDS = ("bob", "x")`.
-    if matches!(text.before(at), b'=' | b' ') && is_pair(text, at) {
+    // `auth=("bob", "x")` in Python.
+    if matches!(text.before(at), b'=' | b' ') && text.back(at, 8).windows(4).any(|part| part == b"auth") {
         return follow(text, "* #", at + 1);
     }
     let name = text.slice(text.run_back(at, WORD, KEY_BYTES), at);
@@ -229,15 +229,6 @@ pub(super) fn named(text: &Text, at: usize) -> Option<Cut> {
         }
         _ => None,
     }
-}
-
-/// Is the tuple at `at` assigned to a name that announces a user and a password?
-fn is_pair(text: &Text, at: usize) -> bool {
-    let end = text.scan_back(at, 4, |byte| matches!(byte, b' ' | b'=' | b':'));
-    let name = text.slice(text.run_back(end, WORD, KEY_BYTES), end);
-    let is_named =
-        |part: &&[u8]| name.len() >= part.len() && name[name.len() - part.len()..].eq_ignore_ascii_case(part);
-    text.slice(end, at).contains(&b'=') && [&b"auth"[..], b"creds", b"credentials", b"login"].iter().any(is_named)
 }
 
 /// The last of the quoted arguments of a function whose own name announces a secret.

@@ -8,19 +8,6 @@ use super::value::{JUDGED_BYTES, ValueForm, is_placeholder};
 use super::words::is_ordinary;
 use super::written::{is_quote, value_at};
 
-/// Flags whose value is a user and a password: `--basic-auth bob:x`.
-const PAIRS: [&[u8]; 10] = [
-    b"auth",
-    b"basic-auth",
-    b"http-auth",
-    b"proxy-auth",
-    b"creds",
-    b"credentials",
-    b"src-creds",
-    b"dest-creds",
-    b"userpwd",
-    b"userpass",
-];
 /// How many words before `-p` are looked at.
 const FLAGS_MAX: usize = 8;
 
@@ -32,15 +19,11 @@ pub(super) fn flag(text: &Text, at: usize) -> Option<Cut> {
     let listed = is_quote(text.at(end)) && text.at(end + 1) == b',';
     let from = text.skip_spaces(if listed { end + 2 } else { end });
     let user = matches!(name, b"u" | b"user" | b"proxy-user");
-    let is_pair = PAIRS.contains(&name);
-    if is_pair && let Some(cut) = user_and_password(text, text.scan(from, 1, |byte| byte == b'='), is_pair) {
-        return Some(cut);
-    }
     if user && from > end {
-        return user_and_password(text, from, is_pair);
+        return user_and_password(text, from);
     }
     if user && text.at(end) == b'=' {
-        return user_and_password(text, end + 1, is_pair);
+        return user_and_password(text, end + 1);
     }
     let is_apart = matches!(name, b"P" | b"w") && from > end;
     let announced = announces(name).filter(|found| found.place != ValuePlace::Cookie);
@@ -106,9 +89,7 @@ fn signs_in(text: &Text, at: usize) -> bool {
 }
 
 /// `user:pass`, quoted or not; also a password alone before or after the colon.
-/// `is_sure` tells that it is no user with a group.
-fn user_and_password(text: &Text, from: usize, is_sure: bool) -> Option<Cut> {
-    let login = |text: &Text, start, end| login(text, start, end, is_sure);
+fn user_and_password(text: &Text, from: usize) -> Option<Cut> {
     let value = value_at(text, from, ValueForm::Literal);
     let pair = text.slice(value.start, value.end);
     if text.holds_cut(value.start, value.end) {
@@ -134,10 +115,10 @@ fn user_and_password(text: &Text, from: usize, is_sure: bool) -> Option<Cut> {
 }
 
 /// The password of a pair. Short plain words and numbers are placeholders, or a user and group.
-fn login(text: &Text, start: usize, end: usize, is_sure: bool) -> Option<Cut> {
+fn login(text: &Text, start: usize, end: usize) -> Option<Cut> {
     let bytes = text.slice(start, end.min(start + JUDGED_BYTES));
     let end = if is_quote(text.at(end)) { end } else { text.until_stop(end, usize::MAX) };
-    let plain = !is_sure && bytes.iter().all(|&byte| byte.is_ascii_lowercase() || byte == b'_')
+    let plain = bytes.iter().all(|&byte| byte.is_ascii_lowercase() || byte == b'_')
         || bytes.iter().all(|&byte| is(byte, DIGIT));
     let kept = plain || bytes.len() < 4 || is_placeholder(bytes.strip_prefix(b"{").unwrap_or(bytes));
     (!kept).then_some(Cut { name: "password", start, end })

@@ -4,17 +4,15 @@ use super::Cut;
 use super::key::{KEY_BYTES, announces};
 use super::position;
 use super::text::{ALNUM, ALPHA, DASH, DIGIT, DOTTED, Text, URL64, is};
-use super::value::{ValueForm, is_phrase, is_placeholder, names_itself};
+use super::value::{ValueForm, is_phrase, is_placeholder};
 use super::words::is_ordinary;
-use super::written::{Value, ends_line, is_quote, value_at};
+use super::written::{Value, ends_line, value_at};
 
 /// How much of a line and a cell and how many rows are read.
 const LINE_BYTES: usize = 256;
 const CELL_BYTES: usize = 128;
 const ROWS_MAX: usize = 16;
 const CODES_MAX: usize = 24;
-/// What a column is called that holds a value, which another column names.
-const VALUES: [&[u8]; 4] = [b"value", b"val", b"content", b"setting"];
 /// A manifest whose data are secrets.
 const KIND: &[u8] = b"kind: Secret";
 
@@ -231,7 +229,7 @@ pub(super) fn identified(text: &Text, at: usize, end: usize) -> Option<Cut> {
 pub(super) fn values(text: &Text, at: usize, end: usize) -> Vec<Cut> {
     let close = text.scan_back(at, 8, |byte| matches!(byte, b' ' | b'\n' | b'\t' | b'\r'));
     if text.before(close) != b')' {
-        return values_of_table(text, close, end);
+        return Vec::new();
     }
     let open = text.scan_back(close - 1, LINE_BYTES, |byte| byte != b'(');
     let names = cells(text, open, close - 1, b',');
@@ -239,53 +237,27 @@ pub(super) fn values(text: &Text, at: usize, end: usize) -> Vec<Cut> {
         announces(text.slice(end.saturating_sub(KEY_BYTES).max(start), end)).is_some_and(|found| found.is_sure())
     };
     let wanted: Vec<usize> = (0..names.len()).filter(|&index| is_secret(&names[index])).collect();
-    // `(name, value) VALUES ('smtp_password', 'x')`: a cell announces the one that holds a value.
-    let holds_value = |&(start, end): &(usize, usize)| {
-        VALUES.iter().any(|word| text.slice(start, end).to_ascii_lowercase().ends_with(word))
-    };
-    let paired = names.iter().position(holds_value).filter(|_| wanted.is_empty());
     let mut cuts = Vec::new();
     let mut from = end;
     for _ in 0..ROWS_MAX {
         from = text.scan(from, 16, |byte| matches!(byte, b' ' | b'\n' | b'\t' | b'\r' | b','));
-        if (wanted.is_empty() && paired.is_none()) || text.at(from) != b'(' {
+        if wanted.is_empty() || text.at(from) != b'(' {
             break;
         }
         from += 1;
-        let mut is_announced = false;
         for index in 0..names.len() {
             from = text.scan(from, 16, |byte| matches!(byte, b' ' | b'\n' | b'\t' | b'\r' | b'N'));
             let value = value_at(text, from, ValueForm::Literal);
             let is_quoted = value.written == ValueForm::Quoted;
-            if is_quoted && (wanted.contains(&index) || (is_announced && paired == Some(index))) {
+            if wanted.contains(&index) && is_quoted {
                 cuts.extend(position::cut(text, &value));
             }
-            is_announced |= is_quoted && is_secret(&(value.start, value.end));
             let stop = value.end.max(from) + usize::from(is_quoted);
             from = text.scan(stop, 64, |byte| !matches!(byte, b',' | b')' | b'\n')) + 1;
             if text.before(from) != b',' {
                 break;
             }
         }
-    }
-    cuts
-}
-
-/// `INSERT INTO api_keys VALUES (1, 'prod', 'x')`: the last text of each row, where the table announces it.
-fn values_of_table(text: &Text, name_end: usize, end: usize) -> Vec<Cut> {
-    let name = text.slice(text.run_back(name_end, DOTTED, KEY_BYTES), name_end);
-    let singular = name.strip_suffix(b"s").unwrap_or_default();
-    let (mut cuts, mut from) = (Vec::new(), end);
-    while cuts.len() < ROWS_MAX && announces(singular).is_some_and(|found| found.is_sure()) {
-        let open = text.scan(from, 16, |byte| matches!(byte, b' ' | b'\n' | b'\t' | b'\r' | b','));
-        let close = text.scan(open, LINE_BYTES, |byte| !matches!(byte, b')' | b'\n'));
-        if text.at(open) != b'(' || text.at(close) != b')' {
-            break;
-        }
-        let is_text = |&&(start, end): &&(usize, usize)| is_quote(text.before(start)) && end - start >= 8;
-        let Some(&(start, end)) = cells(text, open + 1, close, b',').iter().rev().find(is_text) else { break };
-        cuts.extend(position::cut(text, &Value { start, end, written: ValueForm::Literal }));
-        from = close + 1;
     }
     cuts
 }
@@ -311,69 +283,6 @@ pub(super) fn data(text: &Text, at: usize, end: usize) -> Vec<Cut> {
         let value = value_at(text, colon + 2, ValueForm::Literal);
         let value = if value.written == ValueForm::Quoted { value } else { Value { end: line_end, ..value } };
         cuts.extend(position::cut(text, &value));
-        from = line_end + 1;
-    }
-    cuts
-}
-
-/// `passwords:` with a list or a map below it, `passwords = ["x", "y"]`, `"passwords": {"bob": "x"}`. The word is from `at`
-/// to `end`.
-pub(super) fn several(text: &Text, at: usize, end: usize) -> Vec<Cut> {
-    let mark = text.skip_spaces(end + usize::from(is_quote(text.at(end))));
-    let from = text.skip_spaces(mark + 1);
-    if !matches!(text.at(mark), b':' | b'=') {
-        return Vec::new();
-    }
-    let line = text.skip_spaces_back(at);
-    match text.at(from) {
-        b'[' | b'{' | b'(' => quoted_items(text, from),
-        b'\n' if text.before(line) == b'\n' => items_below(text, at - line, from + 1),
-        _ => Vec::new(),
-    }
-}
-
-/// The quoted values of the list or the map that is opened at `open`.
-fn quoted_items(text: &Text, open: usize) -> Vec<Cut> {
-    let is_gap = |byte: u8| matches!(byte, b' ' | b'\n' | b'\t' | b'\r' | b',');
-    let (mut cuts, mut from) = (Vec::new(), open + 1);
-    for _ in 0..ROWS_MAX {
-        from = text.scan(from, 32, is_gap);
-        let mut value = value_at(text, from, ValueForm::Bare);
-        if text.at(open) == b'{' {
-            let colon = text.skip_spaces(value.end + usize::from(value.written == ValueForm::Quoted));
-            if text.at(colon) != b':' {
-                break;
-            }
-            value = value_at(text, text.skip_spaces(colon + 1), ValueForm::Bare);
-        }
-        if value.written != ValueForm::Quoted {
-            break;
-        }
-        cuts.extend(position::cut(text, &value).filter(|_| is_cell(text.slice(value.start, value.end))));
-        from = value.end + 1;
-    }
-    cuts
-}
-
-/// The words of the lines from `from` on that are items of a list, or further indented values of a map.
-fn items_below(text: &Text, indent: usize, mut from: usize) -> Vec<Cut> {
-    let mut cuts = Vec::new();
-    for _ in 0..ROWS_MAX {
-        let start = text.skip_spaces(from);
-        let line_end = text.scan(from, LINE_BYTES, |byte| byte != b'\n');
-        let colon = text.run(start, DOTTED, 64);
-        let item = if text.starts_with(start, b"- ") {
-            start + 2
-        } else if start - from > indent && text.starts_with(colon, b": ") {
-            colon + 2
-        } else {
-            break;
-        };
-        let value = value_at(text, item, ValueForm::Literal);
-        let bytes = text.slice(value.start, value.end);
-        let is_whole = ends_line(text, value.end + usize::from(value.written == ValueForm::Quoted));
-        let is_name = names_itself(bytes) || is_ordinary(bytes);
-        cuts.extend(position::cut(text, &value).filter(|_| is_whole && !is_name));
         from = line_end + 1;
     }
     cuts

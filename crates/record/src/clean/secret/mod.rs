@@ -4,7 +4,7 @@
 //! length. Known formats and names are in a table (`rules.txt`, parsed by `table` at compile time), which the user can
 //! extend (`own`). The rest is decided from the context of a value (`assign`, `indirect`, `flag`, `shape`), what its name
 //! announces (`key`) and whether it is a placeholder (`value`). In words, as opposed to names and ids, secrets are also
-//! cut by their place (`places.txt`, read by `places`): in a sentence (`spoken`, `sentence`, `plain`, `near`, `login`, `said`, `pin`), a command
+//! cut by their place (`places.txt`, read by `places`): in a sentence (`spoken`, `sentence`, `near`, `said`, `pin`), a command
 //! (`position`), a call, an element or a code (`call`), beside a name (`pair`), below a command that prints it (`printed`), a column or a list (`grid`). Where nothing announces it, a token is cut by its
 //! look alone (`opaque`). Card and account numbers are recognised by their check digits (`numbers`).
 //!
@@ -21,7 +21,6 @@ mod grid;
 mod indirect;
 mod invisible;
 mod key;
-mod login;
 mod near;
 mod numbers;
 mod opaque;
@@ -31,7 +30,6 @@ mod pair;
 mod pairs;
 mod pin;
 mod places;
-mod plain;
 mod position;
 mod printed;
 mod rules;

@@ -4,9 +4,8 @@
 use super::Cut;
 use super::key::{PASSWORD, announces};
 use super::places::{LEADS, USERS};
-use super::plain::is_plain_secret;
 use super::said::{OWNERS, TOLD};
-use super::sentence::{Ends, PASSWORD_SAID, SENTENCE_BYTES, is_call, said_word, secret, trim};
+use super::sentence::{AWAY_BYTES, Ends, PASSWORD_SAID, SENTENCE_BYTES, is_call, said_word, secret, trim};
 use super::text::{ALNUM, ALPHA, DIGIT, LOWER, Text, UPPER, is};
 use super::value::{ValueForm, is_placeholder};
 use super::words::{is_letter, is_link, is_ordinary};
@@ -14,7 +13,6 @@ use super::written::{is_quote, value_at};
 
 const WORDS_MAX: usize = 12;
 const MIXED_BYTES: usize = 6;
-const BRACKETS_BYTES: usize = 10;
 /// The longest note in brackets that says what stands before it.
 const NOTE_BYTES: usize = 24;
 /// How many words may stand between `as` and the cue: `use x as the new root password`.
@@ -22,10 +20,9 @@ const BETWEEN_MAX: usize = 3;
 /// `use x as the password`, `x is the password`.
 const AS: [&[u8]; 7] = [b"as", b"for", b"als", b"como", b"comme", b"come", "как".as_bytes()];
 const IS: [&[u8]; 6] = [b"is", b"ist", b"est", b"es", "é".as_bytes(), "è".as_bytes()];
-const TYPE: [&[u8]; 12] = [
+const TYPE: [&[u8]; 11] = [
     b"type",
     b"typed",
-    b"enter",
     b"entered",
     b"tried",
     b"gave",
@@ -38,7 +35,6 @@ const TYPE: [&[u8]; 12] = [
 ];
 /// `needs "x" when it asks for the password`.
 const ASKS: [&[u8]; 8] = [b"asks", b"asked", b"asking", b"prompts", b"prompted", b"fragt", b"pide", b"demande"];
-const SETS: [&[u8]; 5] = [b"set", b"Set", b"chose", b"changed", b"reset"];
 /// How verbs of changing begin.
 const CHANGING: [&[u8]; 8] =
     [b"chang", b"reset", b"rotat", b"updat", b"\xc3\xa4nder", b"cambi", b"alter", "смен".as_bytes()];
@@ -81,7 +77,7 @@ pub(super) fn after(text: &Text, end: usize) -> Option<Cut> {
     if sentence.first() != Some(&b' ') && sentence.first() != Some(&b',') {
         return None;
     }
-    if let Some(cut) = changed(text, end, sentence).or_else(|| given_as(text, end, sentence)) {
+    if let Some(cut) = changed(text, end, sentence) {
         return Some(cut);
     }
     // Only a word with digits or a quotation can be found, or what somebody is told to type.
@@ -116,8 +112,7 @@ pub(super) fn after(text: &Text, end: usize) -> Option<Cut> {
         let bytes = text.slice(from, from + word.1);
         let is_led = before.is_empty()
             || (is_lead(before)
-                && (is_owned || count < 2 || matches!(before, b":" | b"=") || text.holds_cut(end, from)))
-            || (matches!(before, b"or" | b"oder" | b"ou" | b"and" | b"und") && text.holds_cut(end, from));
+                && (is_owned || count < 2 || matches!(before, b":" | b"=") || text.holds_cut(end, from)));
         if is_led && is_mixed(bytes) && !text.holds_cut(from, from + word.1) {
             return Some(Cut { name: PASSWORD.name, start: from, end: from + word.1 });
         }
@@ -136,13 +131,6 @@ fn is_type_word(word: &[u8]) -> bool {
 
 fn is_type(word: &[u8]) -> bool {
     TYPE.iter().any(|verb| word.eq_ignore_ascii_case(verb))
-}
-
-/// `I set the redis password as x`: a word at the end of its sentence, where somebody set the password.
-fn given_as(text: &Text, end: usize, sentence: &[u8]) -> Option<Cut> {
-    let line = text.back(end, SENTENCE_BYTES / 2).rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
-    let is_set = line.split(|&byte| byte == b' ').any(|word| SETS.contains(&word));
-    if is_set && sentence.starts_with(b" as ") { secret(text, end + 4, PASSWORD_SAID) } else { None }
 }
 
 /// `from x to y` right after the cue: one of the two passwords, plain words too.
@@ -165,12 +153,10 @@ fn changed(text: &Text, end: usize, sentence: &[u8]) -> Option<Cut> {
         let is_path = bytes.iter().any(|&byte| matches!(byte, b'.' | b'/'));
         bytes.len() >= 5 && !is_path && !is_ordinary(bytes) && !is_placeholder(bytes) && announces(bytes).is_none()
     };
-    if !is_change || !(has_digit(old) || has_digit(new) || is_told()) || !is_word(new) {
+    if !is_change || !(has_digit(old) || has_digit(new) || is_told()) || !is_word(new) || (!is_mark && !is_word(old)) {
         return None;
     }
-    // `from admin to x`: the old one may be no secret.
-    let is_new = is_mark || !is_word(old);
-    let (start, word) = if is_new { (start + old.len() + to.len() + 2, new) } else { (start, old) };
+    let (start, word) = if is_mark { (start + old.len() + to.len() + 2, new) } else { (start, old) };
     let (at, length) = trimmed(word);
     let cut = Cut { name: PASSWORD.name, start: start + at, end: start + at + length };
     (!text.holds_cut(cut.start, cut.end)).then_some(cut)
@@ -211,32 +197,18 @@ fn enclosed(text: &Text, at: usize, end: usize) -> Option<Cut> {
     }
     let stop = text.skip_spaces_back(open - 1);
     let start = text.scan_back(stop, SENTENCE_BYTES, |byte| byte > b' ');
-    let before = text.back(start, NOTE_BYTES).trim_ascii_end();
-    let before = before.rsplit(|&byte| byte <= b' ').next().unwrap_or_default();
     let (from, length) = trimmed(text.slice(start, stop));
     let (start, stop) = (start + from, start + from + length);
     let bytes = text.slice(start, stop);
     let has = |class| bytes.iter().any(|&byte| is(byte, class));
     // A name, a path or a call has other signs.
-    let is_led = || is_lead(before) && is_plain_secret(bytes, ValueForm::Literal);
-    let is_word = bytes.len() >= MIXED_BYTES && has(ALPHA) && (has(DIGIT) || is_led()) && !is_call(bytes);
+    let is_word = bytes.len() >= MIXED_BYTES && has(DIGIT) && has(ALPHA) && !is_call(bytes);
     let is_name = bytes.iter().any(|&byte| matches!(byte, b'_' | b'=')) || is_ordinary(bytes) || is_placeholder(bytes);
     (open < at && is_word && !is_name && !text.holds_cut(start, stop)).then_some(Cut {
         name: PASSWORD.name,
         start,
         end: stop,
     })
-}
-
-/// `I pasted the token (x9) into it`: a word with digits in brackets behind the cue that ends at `end`.
-pub(super) fn in_brackets(text: &Text, end: usize) -> Option<Cut> {
-    let start = end + 2;
-    let close = text.scan(start, SENTENCE_BYTES, |byte| is(byte, ALNUM) || matches!(byte, b'-' | b'_'));
-    let bytes = text.slice(start, close);
-    let has = |class| bytes.iter().any(|&byte| is(byte, class));
-    let is_word = bytes.len() >= BRACKETS_BYTES && has(DIGIT) && has(ALPHA) && !is_ordinary(bytes);
-    let fits = text.starts_with(end, b" (") && text.at(close) == b')' && is_word && !is_placeholder(bytes);
-    fits.then_some(Cut { name: "key", start, end: close })
 }
 
 /// `it needs "x" when it asks for the password`: the quotation before the question.
@@ -281,6 +253,53 @@ fn typed(text: &Text, open: usize) -> Option<Cut> {
     let mut words = bytes.split(|&byte| byte == b' ');
     let fits = words.clone().nth(1).is_some() && words.all(is_word) && !text.holds_cut(value.start, value.end);
     fits.then_some(Cut { name: PASSWORD.name, start: value.start, end: value.end })
+}
+
+/// `login admin / x`, `creds are admin:x`, `log in with bob / x`.
+pub(super) fn login(text: &Text, end: usize) -> Option<Cut> {
+    let mut from = text.scan(end, 3, |byte| matches!(byte, b' ' | b':'));
+    for link in [&b"are "[..], b"is ", b"ist ", b"as ", b"use ", b"with ", b"with: ", b"using ", b"mit ", b"con "] {
+        if text.starts_with(from, link) {
+            from += link.len();
+        }
+    }
+    // `creds for the printer: bob / x`.
+    let colon = text.scan(end, AWAY_BYTES, |byte| !matches!(byte, b':' | b'\n' | b'.' | b'/'));
+    let is_far = text.at(end) == b' ' && text.starts_with(colon, b": ");
+    from = if is_far { colon + 2 } else { from };
+    // `Login flow: redirect / callback`.
+    let is_flow = is_far && text.back(end, 5).eq_ignore_ascii_case(b"login");
+    let quote = usize::from(is_quote(text.at(from)));
+    let name = from + quote;
+    let user = text.scan(name, 32, |byte| is(byte, ALNUM) || matches!(byte, b'.' | b'_' | b'@' | b'-'));
+    let user = user + usize::from(quote == 1 && is_quote(text.at(user)));
+    let gap = text.skip_spaces(user);
+    let and = [&b"and "[..], b"und ", b"y ", b"et "].into_iter().find(|and| gap > user && text.starts_with(gap, and));
+    let is_pair = matches!(text.at(gap), b'/' | b':') && text.at(gap + 1) != b'/';
+    if user == name || !(is_pair || and.is_some()) {
+        return None;
+    }
+    let cut = secret(text, text.skip_spaces(gap + and.map_or(1, <[u8]>::len)), PASSWORD_SAID)?;
+    let bytes = text.slice(cut.start, cut.end);
+    let has_digit = bytes.iter().any(|&byte| is(byte, DIGIT));
+    // A path or an address has separators, a port and a size only digits.
+    let is_word = bytes.len() >= 6 && bytes.iter().any(|&byte| is(byte, ALPHA)) && !is_call(bytes);
+    (is_word && (has_digit || quote == 1 || (and.is_none() && !is_flow))).then_some(cut)
+}
+
+/// `admin/x9!`, `bob@acme.io / x9`: the word behind the slash after a user. A path goes on or has no such signs.
+pub(super) fn beside_user(text: &Text, end: usize) -> Option<Cut> {
+    let slash = text.skip_spaces(end);
+    let start = text.skip_spaces(slash + 1);
+    if text.at(slash) != b'/' || (slash > end) != (start > slash + 1) {
+        return None;
+    }
+    let cut = said_word(text, start, PASSWORD_SAID, Ends::Anywhere)?;
+    let bytes = text.slice(cut.start, text.scan(cut.start, SENTENCE_BYTES, |byte| byte > b' '));
+    let has = |class| bytes.iter().any(|&byte| is(byte, class));
+    let has_mark = bytes.iter().any(|byte| matches!(byte, b'!' | b'?' | b'#' | b'*' | b'$' | b'%' | b'&' | b'^'));
+    let is_word = bytes.len() >= MIXED_BYTES && has(ALPHA) && has(DIGIT) && (slash > end || has_mark);
+    (is_word && !is_call(bytes)).then_some(cut)
 }
 
 /// `Bearer x` in a sentence or a header of any spelling.

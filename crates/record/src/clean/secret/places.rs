@@ -47,8 +47,6 @@ pub(super) enum SecretCue {
     Seed,
     /// A list of codes follows.
     Codes,
-    /// A list of passwords follows: `passwords: ["x", "y"]`.
-    Several,
     /// A name and a password follow: `login admin / x`.
     Login,
     /// A token follows.
@@ -79,7 +77,6 @@ const fn cue(kind: &str) -> Option<SecretCue> {
         b"vague" => SecretCue::Vague,
         b"seed" => SecretCue::Seed,
         b"codes" => SecretCue::Codes,
-        b"several" => SecretCue::Several,
         b"login" => SecretCue::Login,
         b"bearer" => SecretCue::Bearer,
         b"user" => SecretCue::User,

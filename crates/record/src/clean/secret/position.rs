@@ -9,7 +9,7 @@ use super::key::{KEY_BYTES, PASSWORD, announces};
 use super::places::{self, READERS, SecretPlace};
 use super::text::{ALNUM, ALPHA, DIGIT, LOWER, Text, UPPER, is};
 use super::value::{ValueForm, is_secret};
-use super::words::{is_link, is_ordinary};
+use super::words::is_ordinary;
 use super::written::{Value, ends_line, is_quote, value_at};
 
 /// How much of a command is read after the name of its program.
@@ -157,13 +157,8 @@ fn step(text: &Text, place: &SecretPlace, found: &mut u8, word: &Value, end: usi
             None
         }
         b"#" if next == Some(b"|") => piped(text, end, word),
-        // `set imap_pass = x`, `export the variable API_KEY with value x`.
-        b"#" if is_link(bytes) || (matches!(bytes, b"with" | b"value") && word.written != ValueForm::Quoted) => None,
-        // `export the variable API_KEY with value from the vault`.
-        b"#" if matches!(bytes, b"from" | b"in" | b"of") && word.written != ValueForm::Quoted => {
-            *found = DONE;
-            None
-        }
+        // `set imap_pass = x`.
+        b"#" if bytes == b"=" => None,
         b"#" => {
             let cut = cut(text, word);
             // Another may follow what is too short for a secret, or is no literal.
@@ -332,7 +327,6 @@ pub(super) fn cut(text: &Text, value: &Value) -> Option<Cut> {
 
 /// What is piped into a program that reads a secret: `echo x | sudo -S ls`, `echo user:x | chpasswd`.
 fn piped(text: &Text, end: usize, word: &Value) -> Option<Cut> {
-    let end = if text.at(end) == b';' { group_end(text, end) } else { end };
     if text.at(end) != b'|' {
         let given = word_of_substitution(text, word);
         return match given {
@@ -356,13 +350,6 @@ fn piped(text: &Text, end: usize, word: &Value) -> Option<Cut> {
     }
     let newline = if bytes.ends_with(b"\\n") { 2 } else { 0 };
     cut(text, &Value { start: word.start + colon, end: (word.end - newline).max(word.start + colon), ..*word })
-}
-
-/// The pipe behind a group of commands: `(echo x; echo x) | passwd bob`. Otherwise `end`.
-fn group_end(text: &Text, end: usize) -> usize {
-    let line = text.slice(end, text.scan(end, COMMAND_BYTES / 8, |byte| byte != b'\n'));
-    let is_group = |pipe: &usize| matches!(line[..*pipe].trim_ascii_end().last(), Some(b')' | b'}'));
-    line.iter().position(|&byte| byte == b'|').filter(is_group).map_or(end, |pipe| end + pipe)
 }
 
 /// `--password-file <(echo x)`, `--password-command "echo x"`: what is echoed in the place of a file or a program that

@@ -8,8 +8,8 @@
 use super::Cut;
 use super::announced::ValuePlace;
 use super::key::{KEY_BYTES, announces};
-use super::plain::is_participle;
 use super::position;
+use super::sentence::is_participle;
 use super::text::{ALPHA, DIGIT, Text, UPPER, is};
 use super::value::ValueForm;
 use super::words::is_ordinary;

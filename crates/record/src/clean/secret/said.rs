@@ -1,9 +1,7 @@
 //! The words of sentences that announce a password, besides the cues and links of `places.txt`.
 
 /// Links some words after a cue, and what follows the cue then, if it says whose secret it is.
-pub(super) const FAR_LINKS: [&[u8]; 20] = [
-    b" it's ",
-    b" c'est ",
+pub(super) const FAR_LINKS: [&[u8]; 18] = [
     b" je ",
     b" adalah ",
     " → ".as_bytes(),
@@ -31,14 +29,10 @@ pub(super) const OWNERS: [&str; 39] = [
     " dla ",
 ];
 
-pub(super) const GIVEN: [&[u8]; 15] = [
-    b"with", b"and", b"using", b"mit", b"und", b"con", b"avec", b"com", b"y", b"et", b"met", b"en", b"e", b"med",
-    b"och",
-];
+pub(super) const GIVEN: [&[u8]; 10] = [b"with", b"and", b"using", b"mit", b"und", b"con", b"avec", b"com", b"y", b"et"];
 
 /// Verbs before a cue that the secret itself follows, and what it is for then: `use the password x for the server`.
-pub(super) const TOLD: [&[u8]; 30] = [
-    b"make",
+pub(super) const TOLD: [&[u8]; 29] = [
     b"uses",
     b"pon",
     b"introduce",
@@ -135,20 +129,8 @@ pub(super) const FILLERS: [&[u8]; 8] =
 
 pub(super) const NETWORKS: [&[u8]; 6] = [b"ssid", b"wifi", b"wlan", b"hotspot", b"wpa", b"wpa2"];
 
-/// What an answer to a question for a secret begins with.
-pub(super) const ANSWERS: [&[u8]; 12] =
-    [b"A: ", b"A. ", b"a: ", b"Answer: ", b"-> ", b"> ", b"- ", b"it's ", b"It's ", b"its ", b"it is ", b"try "];
-
 /// What may follow a secret in its sentence.
-pub(super) const SENTENCE_GOES_ON: [&[u8]; 18] = [
-    b"btw",
-    b"now",
-    b"please",
-    b"pls",
-    b"thanks",
-    b"thx",
-    b"can you",
-    b"could you",
+pub(super) const SENTENCE_GOES_ON: [&[u8]; 10] = [
     b"and ",
     b"yesterday",
     b"today",
@@ -159,12 +141,6 @@ pub(super) const SENTENCE_GOES_ON: [&[u8]; 18] = [
     "geändert".as_bytes(),
     b"gesetzt",
     "zurückgesetzt".as_bytes(),
-];
-
-/// What may follow a secret in the middle of a sentence, but also an adjective.
-pub(super) const CLAUSE_GOES_ON: [&[u8]; 14] = [
-    b"for ", b"on ", b"if ", b"but ", b"so ", b"or ", b"not ", b"as of ", b"und ", b"aber ", b"pero ", b"mais ",
-    b"et ", b"y ",
 ];
 
 pub(super) const QUOTATION_MARKS: [&str; 8] = ["„", "“", "”", "«", "»", "「", "『", "‘"];

@@ -4,15 +4,12 @@
 use super::Cut;
 use super::announced::RequiredLook;
 use super::grid;
-use super::key::PASSWORD;
+use super::key::{PASSWORD, announces};
 use super::opaque::is_random_word;
 use super::places::{USERS, links};
-use super::plain::{ends_clause, ends_sentence, is_issued, is_key, is_parted, is_participle, is_plain_secret};
 use super::said::{
-    ANSWERS, ARTICLES, ENGLISH, FAR_LINKS, FILLERS, GIVEN, NETWORKS, OWNERS, PURPOSES, QUOTATION_MARKS,
-    SENTENCE_GOES_ON, TOLD,
+    ARTICLES, ENGLISH, FAR_LINKS, FILLERS, GIVEN, NETWORKS, OWNERS, PURPOSES, QUOTATION_MARKS, SENTENCE_GOES_ON, TOLD,
 };
-use super::table::SECRET_KEYS;
 use super::text::{ALNUM, ALPHA, DIGIT, LOWER, Text, UPPER, WORD, is};
 use super::value::{self, ValueForm};
 use super::words::{is_letter, is_ordinary, is_said};
@@ -22,14 +19,12 @@ use super::written::{Value, ends_line, is_quote, value_at};
 const LINKS_MAX: usize = 2;
 /// How far away a link may be: `the password for the database is x`.
 pub(super) const AWAY_BYTES: usize = 48;
-/// The shortest plain word that is taken for a key some words away.
-const FAR_KEY_BYTES: usize = 14;
 /// The longest tag of HTML, how many are read, and the longest line of dots.
 const TAG_BYTES: usize = 8;
 const TAGS_MAX: usize = 4;
 const LINE_OF_DOTS_BYTES: usize = 64;
 /// The longest word that is judged.
-pub(super) const WORD_BYTES: usize = 128;
+const WORD_BYTES: usize = 128;
 
 /// What counts as a secret after a cue: how long it is at least, and a plain word.
 #[derive(Clone, Copy)]
@@ -85,27 +80,17 @@ pub(super) fn after(text: &Text, at: usize, end: usize, said: AnnouncedValue) ->
     match links {
         // A quotation beside the cue: `mi contraseña "gato negro"`.
         0 if from > end && is_quote(text.at(from)) => secret(text, from, said).or_else(|| away(text, at, end, said)),
-        0 if text.before(end) == b'?' || text.at(end) == b'?' => answered(text, end, said),
+        // `the root password? x9`.
+        0 if text.before(end) == b'?' => {
+            let is_odd = |byte: &u8| is(*byte, DIGIT) || *byte == b'-';
+            secret(text, from, said).filter(|cut| text.slice(cut.start, cut.end).iter().any(is_odd))
+        }
         0 => away(text, at, end, said),
         _ if matches!(text.at(from), b'\n' | b'\r') => below(text, from, said),
         _ => secret(text, from, said)
-            .or_else(|| said_word(text, from, said, Ends::Clause))
             .or_else(|| if is_past { None } else { phrase(text, at, from, said) })
             .or_else(|| away(text, at, end, said)),
     }
-}
-
-/// `the root password? x9`, `root pw?` and on the next line `A: x`.
-fn answered(text: &Text, end: usize, said: AnnouncedValue) -> Option<Cut> {
-    let is_gap = |byte: u8| matches!(byte, b'?' | b' ' | b'\n' | b'\r' | b'"' | b'\'' | b'*');
-    let gap = text.scan(end, 8, is_gap);
-    let is_below = text.slice(end, gap).contains(&b'\n');
-    let mark = ANSWERS.iter().find(|mark| text.starts_with(gap, mark));
-    let cut = secret(text, gap + mark.map_or(0, |mark| mark.len()), said)?;
-    let is_odd = |byte: &u8| is(*byte, DIGIT) || *byte == b'-';
-    let is_whole = ends_line(text, cut.end);
-    let tells = text.slice(cut.start, cut.end).iter().any(is_odd) && (!is_below || is_whole);
-    (tells || (mark.is_some() && is_whole)).then_some(cut)
 }
 
 /// Where the tags of HTML end that begin at `from`: `<b>Password:</b> <code>x`.
@@ -131,7 +116,7 @@ fn filled_in(text: &Text, end: usize, said: AnnouncedValue) -> Option<Cut> {
         Some(link) if is_quote(text.at(end + link.len())) => secret(text, end + link.len(), said),
         _ if text.starts_with(end, b"s ") && text.before(end) == b'\'' => {
             let has_digit = |cut: &Cut| text.slice(cut.start, cut.end).iter().any(|&byte| is(byte, DIGIT));
-            secret(text, end + 2, said).filter(|cut| has_digit(cut) || ends_line(text, cut.end))
+            secret(text, end + 2, said).filter(has_digit)
         }
         _ => None,
     }
@@ -218,24 +203,14 @@ fn linked(text: &Text, at: usize, line: &[u8], from: usize, said: AnnouncedValue
     let from = link_at(text, from).map_or(from, |link| text.skip_spaces(from + link));
     let cut = secret(text, from, said)?;
     let next = text.skip_spaces(cut.end + usize::from(is_quote(text.before(cut.start))));
-    let ends = is_quote(text.before(cut.start))
-        || matches!(text.at(next), b'\n' | b'\r' | b'.' | b',' | b'!')
-        || SENTENCE_GOES_ON.iter().any(|word| text.starts_with(next, word));
+    let ends = is_quote(text.before(cut.start)) || matches!(text.at(next), b'\n' | b'\r' | b'.' | b',' | b'!');
     let has_digit = text.slice(cut.start, cut.end).iter().any(|&byte| is(byte, DIGIT));
     // A plain word only where the words between say whose password it is.
-    let is_long = cut.end - cut.start >= FAR_KEY_BYTES;
-    let is_owned =
-        (said.name == PASSWORD.name || is_long) && OWNERS.iter().any(|word| line.starts_with(word.as_bytes()));
-    // `Token created: x`, `PASSWORD kibana_system = x`.
-    let first = line.trim_ascii_start().split(|&byte| matches!(byte, b' ' | b':')).next().unwrap_or_default();
-    let is_account = first.iter().any(|&byte| matches!(byte, b'_' | b'@' | b'('))
-        || first.first().is_some_and(|&byte| is(byte, DIGIT));
-    let is_issued = is_issued(line) || (is_account && said.name == PASSWORD.name);
+    let is_owned = said.name == PASSWORD.name && OWNERS.iter().any(|word| line.starts_with(word.as_bytes()));
     let is_quoted = said.name == PASSWORD.name && is_quote(text.before(cut.start));
-    let is_told = [&b" it's "[..], b" c'est "].iter().any(|link| text.back(from, link.len()) == *link);
     // `пароль администратора: x`: a Latin word ends a line of another script.
     let is_other = matches!(line, [b' ', 0xd0..=0xff, ..]) && text.slice(cut.start, cut.end).is_ascii();
-    let tells = has_digit || is_owned || is_quoted || is_told || ((is_other || is_issued) && ends_line(text, cut.end));
+    let tells = has_digit || is_owned || is_quoted || (is_other && ends_line(text, cut.end));
     (ends && tells && cut.end - cut.start >= said.far_bytes).then_some(cut)
 }
 
@@ -269,12 +244,11 @@ pub(super) fn alone_as(text: &Text, at: usize, end: usize, said: AnnouncedValue)
     let same = same.or_else(|| {
         let goes_on =
             |cut: &Cut| is_parted(text, cut.end) || PURPOSES.iter().any(|word| text.starts_with(cut.end, word));
-        // Only a word that is joined: `with the password rooftop-garden to connect`.
-        let is_joined = |cut: &Cut| !is_english || text.slice(cut.start, cut.end).contains(&b'-');
-        if !is_given(text, at) {
-            return None;
+        if is_english || !is_given(text, at) {
+            None
+        } else {
+            said_word(text, near, said, Ends::Anywhere).filter(goes_on)
         }
-        said_word(text, near, said, Ends::Anywhere).filter(|cut| is_joined(cut) && goes_on(cut))
     });
     let cut = same.or_else(|| secret(text, fillers_end(text, at, from), said))?;
     let bytes = text.slice(cut.start, cut.end);
@@ -284,9 +258,7 @@ pub(super) fn alone_as(text: &Text, at: usize, end: usize, said: AnnouncedValue)
     };
     let is_name = bytes.iter().any(|&byte| matches!(byte, b'_' | b'.' | b'/' | b'(' | b'=' | b':'))
         || (bytes.contains(&b'-') && !bytes.split(|&byte| byte == b'-').any(is_part));
-    // `here is my token x9`: a long word with digits, though none with capitals.
-    let is_long = said.name != PASSWORD.name && bytes.len() >= FAR_KEY_BYTES && ends_sentence(text, cut.end);
-    let tells = bytes.len() >= 8 && has(DIGIT) && has(LOWER) && (has(UPPER) || is_long) && !is_name;
+    let tells = bytes.len() >= 8 && has(DIGIT) && has(LOWER) && has(UPPER) && !is_name;
     // No sentence in another script goes on with a Latin word.
     let is_other = text.before(end) >= 0x80 && bytes.is_ascii() && ends_line(text, cut.end);
     let after = cut.end + usize::from(is_quote(text.before(cut.start)));
@@ -295,30 +267,23 @@ pub(super) fn alone_as(text: &Text, at: usize, end: usize, said: AnnouncedValue)
     let is_enclosed = text.before(at) == b'(' && text.at(cut.end) == b')';
     // `Implement WPA2 key exchange.` is about keys.
     let is_networks = || {
-        let is_apart = text.slice(at, end).eq_ignore_ascii_case(b"psk")
-            || matches!(text.before(text.skip_spaces_back(at)), b',' | b':' | b';' | b'"');
+        let is_apart = matches!(text.before(text.skip_spaces_back(at)), b',' | b':' | b';' | b'"');
         (is_apart || has(DIGIT)) && is_of_network(text, at)
     };
-    // `sudo pw x` is a note.
-    let is_note = text.slice(at, end).eq_ignore_ascii_case(b"pw");
     let is_given = is_enclosed
-        || (is_listed || is_note || is_given(text, at) || is_networks())
+        || (is_listed || is_given(text, at) || is_networks())
             && (ends_sentence(text, cut.end) || ends_line(text, cut.end) || has_purpose());
-    let is_setting = || is_setting(text, at, end, &cut);
-    // A plain word beside `token` or `API key` is what the sentence is about.
-    let is_judged = said.name == PASSWORD.name || has(DIGIT) || is_random_word(bytes) || is_setting() || is_key(bytes);
-    let fits =
-        tells || is_key(bytes) || is_other || is_given || (is_heading && ends_line(text, cut.end)) || is_setting();
-    (is_judged && fits && (from > end || has(DIGIT))).then_some(cut)
-}
-
-/// `remote_password x` is a line of settings.
-fn is_setting(text: &Text, at: usize, end: usize, cut: &Cut) -> bool {
+    // `remote_password x` is a line of settings.
     let name = text.run_back(at, WORD, 32);
-    let is_joined = name < at && text.before(at) == b'_';
-    let has_digit = text.slice(cut.start, cut.end).iter().any(|&byte| is(byte, DIGIT));
-    let begins = matches!(text.before(text.skip_spaces_back(name)), b'\n' | b'\r');
-    begins && (is_joined || has_digit || text.at(end) == b'\t') && ends_line(text, cut.end)
+    let is_setting = || {
+        let is_joined = name < at && text.before(at) == b'_';
+        let begins = matches!(text.before(text.skip_spaces_back(name)), b'\n' | b'\r');
+        begins && (is_joined || has(DIGIT) || text.at(end) == b'\t') && ends_line(text, cut.end)
+    };
+    // A plain word beside `token` or `API key` is what the sentence is about.
+    let is_judged = said.name == PASSWORD.name || has(DIGIT) || is_random_word(bytes);
+    let fits = tells || is_other || is_given || (is_heading && ends_line(text, cut.end)) || is_setting();
+    (is_judged && fits && (from > end || has(DIGIT))).then_some(cut)
 }
 
 /// Where the words end that only fill the sentence: `nimm als Passwort einfach x`.
@@ -336,15 +301,8 @@ pub(super) fn is_of_network(text: &Text, at: usize) -> bool {
     line.split(|&byte| !is_letter(byte)).any(|word| NETWORKS.iter().any(|name| word.eq_ignore_ascii_case(name)))
 }
 
-/// Is the word before the key at `at` that of a service or a use that makes a key secret: `my openai key`?
-pub(super) fn is_of_service(text: &Text, at: usize) -> bool {
-    let line = text.back(at, AWAY_BYTES).trim_ascii_end();
-    let word = line.rsplit(|&byte| !is_letter(byte)).next().unwrap_or_default();
-    SECRET_KEYS.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
-}
-
 /// `with the password x`, `user bob, password x`: do the words before the cue at `at` say that it follows?
-pub(super) fn is_given(text: &Text, at: usize) -> bool {
+fn is_given(text: &Text, at: usize) -> bool {
     let line = text.back(at, AWAY_BYTES).rsplit(|&byte| byte == b'\n').next().unwrap_or_default();
     let mut words = line.split(|&byte| matches!(byte, b' ' | b',' | b':')).rev().filter(|word| !word.is_empty());
     let names_user = |word: &[u8]| USERS.iter().any(|user| word.eq_ignore_ascii_case(user.as_bytes()));
@@ -375,8 +333,6 @@ fn link_at(text: &Text, from: usize) -> Option<usize> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ends {
     Anywhere,
-    /// Or a clause: something that is not about the word follows.
-    Clause,
     Sentence,
 }
 
@@ -428,11 +384,7 @@ pub(super) fn said_word(text: &Text, from: usize, said: AnnouncedValue, ends: En
             // No word of a sentence is joined from so many, or has such letters.
             let joints = bytes.iter().filter(|&&byte| matches!(byte, b'-' | b'_')).count();
             let is_odd = (bytes.len() >= 16 && joints > 1) || is_random_word(bytes);
-            let is_end = is_quoted
-                || is_odd
-                || ends == Ends::Anywhere
-                || ends_sentence(text, value.end)
-                || (ends == Ends::Clause && ends_clause(text, value.end, bytes));
+            let is_end = is_quoted || is_odd || ends == Ends::Anywhere || ends_sentence(text, value.end);
             let is_words = is_quoted && value::is_phrase(bytes);
             bytes.len() >= said.word_bytes && is_end && (is_words || is_plain_secret(bytes, value.written))
         }
@@ -453,6 +405,43 @@ fn quotation_at(text: &Text, from: usize) -> Option<Value> {
     (end > from && text.at(end) != b'\n').then_some(Value { start: from, end, written: ValueForm::Quoted })
 }
 
+/// A word without digits that no sentence about a password would have here.
+fn is_plain_secret(bytes: &[u8], written: ValueForm) -> bool {
+    let is_word = bytes.iter().all(|&byte| is(byte, ALPHA) || matches!(byte, b'-' | b'_' | b'!' | b'\'' | 0x80..));
+    let is_name = announces(bytes).is_some();
+    is_word && !is_participle(bytes) && !is_name && value::is_secret(bytes, RequiredLook::Password, written)
+}
+
+pub(super) fn is_participle(word: &[u8]) -> bool {
+    let is_one = [&b"ed"[..], b"ing", b"able", b"ible"].iter().any(|end| word.ends_with(end));
+    is_one && word.iter().all(|&byte| is(byte, LOWER))
+}
+
+fn ends_sentence(text: &Text, end: usize) -> bool {
+    let next = text.skip_spaces(end);
+    match text.at(end) {
+        b'.' | b',' | b'!' | b'?' | b';' => !is_letter(text.at(end + 1)),
+        b')' | b'"' | b'\'' | b'`' | b'*' | b'|' | b'<' => true,
+        _ => {
+            matches!(text.at(next), b'\n' | b'\r' | b'|' | 0x80..)
+                || SENTENCE_GOES_ON.iter().any(|word| text.starts_with(next, word))
+                || text.starts_with(next, b"(")
+                || text.starts_with(next, b"-- ")
+                || text.starts_with(next, b"- ")
+                || text.starts_with(next, b"*/")
+                || text.starts_with(next, b"-->")
+                || is_parted(text, end)
+        }
+    }
+}
+
+/// Only the second part of a German verb follows: `melde dich mit dem Passwort x an`.
+fn is_parted(text: &Text, end: usize) -> bool {
+    [&b" an"[..], b" ein", b" anmelden", b" einloggen"]
+        .iter()
+        .any(|part| text.starts_with(end, part) && ends_line(text, end + part.len()))
+}
+
 /// Code, a path or an address rather than a key.
 pub(super) fn is_call(bytes: &[u8]) -> bool {
     bytes.iter().any(|&byte| SEEN[usize::from(byte)] == SEEN_CALL)
@@ -464,6 +453,39 @@ pub(super) fn trim(text: &Text, value: &mut Value) {
     let is_tail =
         |byte: u8| matches!(byte, b'.' | b',' | b'!' | b'?' | b':' | b';' | b'*' | b'|' | b')' | b'\'' | b']' | b'}');
     value.end = text.scan_back(value.end, value.end - value.start, is_tail).max(value.start);
+}
+
+/// `user: bob, pass: x`; in `these pass: x` it is a verb.
+pub(super) fn pass(text: &Text, at: usize, end: usize) -> Option<Cut> {
+    let before = text.before(text.skip_spaces_back(at));
+    let has_user = || text.back(at, 40).windows(4).any(|part| part.eq_ignore_ascii_case(b"user"));
+    let is_noun = matches!(before, b',' | b';' | b'|' | b'/' | b'\n' | b'(') || has_user();
+    let is_apart = text.at(end) == b' ';
+    // What a client sends by FTP or POP3: `USER bob`, then `PASS x`.
+    if is_apart && text.slice(at, end) == b"PASS" && text.back(at, 160).windows(5).any(|part| part == b"USER ") {
+        let stop = text.scan(end + 1, WORD_BYTES, |byte| byte > b' ');
+        let value = Value { start: end + 1, end: stop, written: ValueForm::Literal };
+        return super::position::cut(text, &value).filter(|_| ends_line(text, stop));
+    }
+    // `the pass is x9`.
+    let line = text.back(at, 16).trim_ascii_end();
+    let last = line.rsplit(|&byte| byte <= b' ').next().unwrap_or_default();
+    if is_apart && (last.is_empty() || ARTICLES.contains(&last)) && text.starts_with(end, b" is ") {
+        let has_digit = |cut: &Cut| text.slice(cut.start, cut.end).iter().any(|&byte| is(byte, DIGIT));
+        return secret(text, end + 4, PASSWORD_SAID).filter(has_digit);
+    }
+    let is_pair = is_apart && is_given(text, at) && has_user();
+    if !is_noun || !(matches!(text.at(end), b':' | b'=') || is_pair || (is_apart && before == b'\n')) {
+        return None;
+    }
+    let cut = secret(text, text.skip_spaces(end + 1), PASSWORD_SAID)?;
+    // As a line of settings: `Pass x9`.
+    let has_digit = || text.slice(cut.start, cut.end).iter().any(|&byte| is(byte, DIGIT));
+    if is_apart && !is_pair && !(has_digit() && ends_line(text, cut.end)) {
+        return None;
+    }
+    let has_letter = text.slice(cut.start, cut.end).iter().any(|&byte| is(byte, ALPHA));
+    (has_letter && cut.end - cut.start >= 6).then_some(cut)
 }
 
 /// How far a sentence is read, in bytes and words, and the shortest word that is taken for a password.

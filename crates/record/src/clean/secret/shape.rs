@@ -3,7 +3,7 @@
 //! Each is anchored at one byte inside it and looks only a bounded distance around that byte.
 
 use super::Cut;
-use super::login;
+use super::near;
 use super::places::URL_USERS;
 use super::text::{ALNUM, BASE64, DIGIT, DOT, DOTTED, Text, URL64, WORD, is};
 use super::value::{JUDGED_BYTES, is_placeholder};
@@ -99,7 +99,7 @@ pub(super) fn driver_address(text: &Text, at: usize) -> Option<Cut> {
 /// where the host begins, `host` where it ends.
 fn after_mail(text: &Text, at: usize, host: usize) -> Option<Cut> {
     if text.at(host) == b' ' {
-        return if text.slice(at, host).contains(&b'.') { login::beside_user(text, at, host) } else { None };
+        return if text.slice(at, host).contains(&b'.') { near::beside_user(text, host) } else { None };
     }
     let start = host + 1;
     let end = text.scan(start, JUDGED_BYTES, |byte| byte > b' ');

@@ -12,7 +12,7 @@ use super::sentence::{self, KEY_SAID, PASSWORD_SAID, SEED_SAID, VAGUE_SAID, afte
 use super::text::{ALNUM, BEGIN, DIGIT, Text, is};
 use super::words::{cue_at, is_letter};
 use super::written::is_quote;
-use super::{call, grid, login, near, numbers, pair, pin, printed, shape};
+use super::{call, grid, near, numbers, pair, pin, printed, shape};
 use crate::clean::code::code_end;
 
 /// What a word that announces something costs to look at, in bytes read, and how much of this may be owed. All bytes of a
@@ -187,34 +187,28 @@ impl Passwords<'_> {
         self.charge(at, if is_cell { 4 * LOOK_BYTES } else { LOOK_BYTES });
         let text = &self.text;
         match cue {
-            SecretCue::Password => self
-                .pair(at, end)
-                .or_else(|| after(text, at, end, PASSWORD_SAID))
+            SecretCue::Password => after(text, at, end, PASSWORD_SAID)
                 .or_else(|| alone(text, at, end))
                 .or_else(|| grid::beside_blanks(text, at, end, grid::SecretCells::Any))
                 .or_else(|| near::before(text, at, end))
                 .or_else(|| near::after(text, end))
-                .or_else(|| if text.back(end, 4) == b"code" { pin::number(text, at, end) } else { None })
                 .or_else(|| self.column(at, end, grid::SecretCells::Any)),
             SecretCue::Pin => pin::number(text, at, end),
             SecretCue::Key => after(text, at, end, KEY_SAID)
                 .or_else(|| sentence::alone_as(text, at, end, KEY_SAID))
                 .or_else(|| grid::beside_blanks(text, at, end, grid::SecretCells::WithDigits))
-                .or_else(|| near::in_brackets(text, end))
                 .or_else(|| near::before(text, at, end))
                 .or_else(|| self.column(at, end, grid::SecretCells::WithDigits)),
             SecretCue::Vague if sentence::is_of_network(text, at) => {
                 after(text, at, end, PASSWORD_SAID).or_else(|| alone(text, at, end))
             }
-            SecretCue::Vague if sentence::is_of_service(text, at) => after(text, at, end, KEY_SAID),
             SecretCue::Vague => after(text, at, end, VAGUE_SAID),
             SecretCue::Seed => after(text, at, end, SEED_SAID).map(|cut| grid::grouped(text, cut)),
             SecretCue::Codes => self.list(at, grid::codes(text, end)),
-            SecretCue::Several => self.list(at, grid::several(text, at, end)),
-            SecretCue::Login => login::login(text, end),
+            SecretCue::Login => near::login(text, end),
             SecretCue::Bearer => near::bearer(text, end),
-            SecretCue::User => login::beside_user(text, at, end),
-            SecretCue::Pass => login::pass(text, at, end).or_else(|| self.column(at, end, grid::SecretCells::Any)),
+            SecretCue::User => near::beside_user(text, end),
+            SecretCue::Pass => sentence::pass(text, at, end).or_else(|| self.column(at, end, grid::SecretCells::Any)),
             SecretCue::Phrase => numbers::seed_phrase(text, end),
             SecretCue::Number => numbers::social_security(text, end),
             SecretCue::By => grid::identified(text, at, end),
@@ -223,11 +217,6 @@ impl Passwords<'_> {
             SecretCue::Form => grid::form(text, end),
             SecretCue::Send => call::answer(text, at, end),
         }
-    }
-
-    /// The secret behind the cue of a pair: `user/password: bob/x`.
-    fn pair(&self, at: usize, end: usize) -> Option<Cut> {
-        if self.text.before(at) == b'/' { login::login(&self.text, end) } else { None }
     }
 
     /// The first secret below the heading from `at` to `end`.

@@ -5,21 +5,14 @@
 
 use super::announced::RequiredLook;
 use super::key::{PASSWORD, announces, starts_word};
-use super::table::{
-    MASKS, NAMES, PLACEHOLDER_PARTS, PLACEHOLDER_TERMS, PLACEHOLDER_WORDS, SECRET_KEYS, TAILS, first_byte, index,
-    indexed,
-};
-use super::text::{ALNUM, ALPHA, DASH, DIGIT, DOT, LOWER, UPPER, WORD, is};
+use super::table::{MASKS, PLACEHOLDER_PARTS, PLACEHOLDER_TERMS, PLACEHOLDER_WORDS, first_byte, index, indexed};
+use super::text::{ALNUM, ALPHA, DIGIT, DOT, LOWER, UPPER, WORD, is};
 use super::words::{is_letter, is_ordinary, names_secret};
 
 pub(super) const JUDGED_BYTES: usize = 64;
 /// The most words of a phrase.
 const WORDS_MAX: usize = 8;
 const ODD_WORDS_MAX: usize = 4;
-/// Words before the name of a secret that nobody keeps secret.
-const TESTS: &[&str] = &["demo", "fake", "local", "mock", "some", "test", "the", "with", "without"];
-/// The longest word that is a name though it is run together: `apikey`.
-const JOINED_BYTES: usize = 6;
 /// The shortest token that is any literal; quoted and with a digit.
 const TOKEN_BYTES: usize = 8;
 pub(super) const SHORT_TOKEN_BYTES: usize = 6;
@@ -232,28 +225,14 @@ fn is_joined(value: &[u8]) -> bool {
         && value.iter().all(|&byte| is(byte, LOWER) || matches!(byte, b'-' | b'_'))
 }
 
-/// `acme-secret`: words joined by dashes, the first of which no name of a secret begins with.
-pub(super) fn is_made_up(value: &[u8]) -> bool {
-    let first = value.split(|&byte| byte == b'-').next().unwrap_or_default();
-    let is_one = |words: &[&str]| words.iter().any(|word| first == word.as_bytes());
-    let is_joined = first.len() < value.len() && value.iter().all(|&byte| is(byte, LOWER | DASH));
-    let is_id = value.ends_with(b"-id");
-    is_joined && !is_id && !is_one(TESTS) && !is_one(TAILS) && !is_one(SECRET_KEYS) && announces(first).is_none()
-}
-
-/// `rootpass`, `hmackey`: words run together, and no name that people know.
-pub(super) fn is_run_together(value: &[u8]) -> bool {
-    let is_known = || NAMES.iter().any(|(name, _)| value == name.as_bytes());
-    value.len() > JOINED_BYTES && value.iter().all(|&byte| is(byte, LOWER)) && !is_known()
-}
-
 /// The same for one kind of secret, or for any.
 fn names_a(value: &[u8], kind: &str) -> bool {
     let is_name = value.iter().all(|&byte| is(byte, WORD) || matches!(byte, b'-' | b'.' | b' '));
+    let is_plain = value.iter().all(|&byte| is(byte, LOWER)) && value.len() > 10;
     is_name
+        && !is_plain
         && !value.iter().any(|&byte| is(byte, DIGIT))
         && announces(value).is_some_and(|found| kind.is_empty() || found.name == kind)
-        && !is_run_together(value)
 }
 
 /// `a.b`, `self.password`: a name in code or a translation key.
