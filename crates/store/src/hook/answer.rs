@@ -271,15 +271,15 @@ fn on_prompt(
     }
     let Some(session) = store.agent_session(pending.agent, &pending.session, clock.now)? else { return Ok(None) };
     if pending.brief_occasion() == Occasion::Prompt {
-        let mut source = store.recent_start(&session, clock.now)?;
+        let (mut source, mut recent) = (store.recent_start(&session, clock.now)?, None);
         // Some versions of an agent report no start: the first prompt is one.
         if source.is_none() && store.begins_with_prompt(&session, clock.now)? {
-            prepare(home, clock, surroundings, pending, &config::load(home)?, &mut store, capabilities)?;
+            recent = Some(prepare(home, clock, surroundings, pending, &config::load(home)?, &mut store, capabilities)?);
             source = Some(StartSource::Startup);
         }
         if let Some(source) = source {
             let (prompt, session) = (Some(prompt), Some(&session));
-            let asked = AskedBrief { occasion: Occasion::Prompt, source, prompt, session, recent: None, capabilities };
+            let asked = AskedBrief { occasion: Occasion::Prompt, source, prompt, session, recent, capabilities };
             return start_brief(home, clock, folders, pending, &store, &config::load(home)?, asked);
         }
     }

@@ -11,7 +11,7 @@ use cerberus_agents::install::transcripts::{SessionQuery, TranscriptFiles, curre
 use cerberus_agents::install::{Profile, Surroundings};
 use cerberus_os::outside;
 use cerberus_record::id::Agent;
-use memchr::memmem::Finder;
+use memchr::memmem::{self, Finder};
 
 use super::files;
 use super::source::DatabaseOpener;
@@ -127,8 +127,9 @@ pub fn unreported_lines(surroundings: &Surroundings, session: &SessionRow) -> Op
     let mark =
         cerberus_agents::profile(agent).map(|profile| profile.unreported_words).filter(|mark| !mark.is_empty())?;
     let ending = tail(&path(surroundings, kept, session)?).ok()?;
-    let lines = matching(ending.bytes.as_slice(), &[mark]).ok()?;
-    (!lines.is_empty()).then_some((agent, lines))
+    // Nearly always there are none, and no line need be looked at.
+    memmem::find(&ending.bytes, mark.as_bytes())?;
+    Some((agent, matching(ending.bytes.as_slice(), &[mark]).ok()?))
 }
 
 /// The lines of a transcript that contain one of these texts. Of a very long transcript, the end is searched.
